@@ -1,0 +1,33 @@
+// Named schedules: one generator each.
+#pragma once
+
+#include "planner/schedule/schedule.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ppplan::planner {
+
+struct ScheduleShape {
+  int rank_count = 1;
+  int micro_batch_count = 1;
+  int virtual_count = 1;  ///< stages a rank; schedules with a fixed number ignore it
+  std::optional<int> micro_batch_group;  ///< of interleaved schedules; the rank count when not given
+};
+
+/// A schedule cannot serve this shape; `reason` says why and what the next legal shape is.
+struct Unschedulable {
+  std::string reason;
+};
+
+/// Names that `make_schedule` knows, in the order they are listed to people.
+const std::vector<std::string>& schedule_names();
+
+/// The compute-only schedule of that name. Throws Error(kBadInput) with "did you mean" for an unknown
+/// name or counts below 1. Legal results pass `check` (checker.h).
+std::variant<Schedule, Unschedulable> make_schedule(std::string_view name, const ScheduleShape& shape);
+
+}  // namespace ppplan::planner

@@ -1,0 +1,14 @@
+// Adds communication to a compute-only schedule.
+#pragma once
+
+#include "planner/schedule/schedule.h"
+
+namespace ppplan::planner {
+
+/// The schedule with sends and receives placed so that it cannot deadlock even when a send blocks until
+/// its receive is posted: each send follows its compute action, and each receive stands in the order
+/// its sender sends. Stages of one rank exchange without actions. Precondition: `check` passes.
+/// O(actions).
+Schedule with_communication(const Schedule& schedule);
+
+}  // namespace ppplan::planner

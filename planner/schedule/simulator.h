@@ -1,0 +1,65 @@
+// Simulates an action list: when each action starts and ends, how long each rank waits, and how much
+// memory each rank holds.
+#pragma once
+
+#include "planner/schedule/schedule.h"
+#include "reports/documents/units.h"
+
+#include <vector>
+
+namespace ppplan::planner {
+
+/// What one stage costs for one micro-batch of one class (micro-batches of equal shape share one).
+struct StageCost {
+  Seconds forward{0};
+  Seconds backward{0};
+  Seconds backward_input{0};
+  Seconds backward_weight{0};
+  Seconds send_activation{0};  ///< transfer of the output to the next stage; 0 within a rank
+  Seconds send_gradient{0};    ///< transfer of the input gradient to the previous stage
+  Bytes saved;           ///< held from forward to backward (the received input included)
+  Bytes forward_peak;    ///< most above the level at which forward starts
+  Bytes backward_peak;   ///< most above the level at which backward starts
+  Bytes weight_pending;  ///< held from input-gradient to weight-gradient backward
+  Bytes output;          ///< boundary tensor; its gradient has the same size
+};
+
+struct ScheduleCosts {
+  std::vector<std::vector<StageCost>> stages;  ///< [stage][class]
+  std::vector<int> class_of_micro_batch;       ///< size = micro-batch count
+  Seconds call_overhead{0};                    ///< added to every compute action
+};
+
+struct TimedAction {
+  Action action;
+  Seconds start{0};
+  Seconds finish{0};
+};
+
+struct Timeline {
+  std::vector<std::vector<TimedAction>> ranks;  ///< compute actions, in order
+  std::vector<Seconds> busy;                    ///< by rank: time computing
+  Seconds makespan{0};
+  /// 1 - sum(busy) / (ranks * makespan); 0 for an empty timeline.
+  [[nodiscard]] double bubble() const;
+};
+
+/// What a rank holds besides parameters, gradients and optimizer state, at its fullest moment.
+struct RankMemory {
+  Bytes activations;
+  Bytes transient;
+  Bytes buffers;
+  int in_flight = 0;  ///< most (stage, micro-batch) pairs held at once
+  [[nodiscard]] Bytes total() const { return activations + transient + buffers; }
+};
+
+/// Simulates a compute-only schedule that the checker passes: an action starts when its rank is free
+/// and its inputs have arrived; a transfer delays its receiver and not its sender. Full and
+/// input-gradient backwards send their gradient when they finish. Deterministic; O(actions).
+Timeline simulate(const Schedule& schedule, const ScheduleCosts& costs);
+
+/// Follows each rank's own order: a forward adds `saved`, a full or weight-gradient backward frees it.
+/// O(actions).
+std::vector<RankMemory> memory_peaks(const Schedule& schedule, const ScheduleCosts& costs);
+
+}  // namespace ppplan::planner

@@ -1,0 +1,24 @@
+// The text form of schedules: PyTorch's CSV, one line a rank.
+#pragma once
+
+#include "planner/schedule/schedule.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ppplan::planner {
+
+/// "2F5", "1SEND_F0", "(0F1;3B0)OVERLAP_F_B" for an overlapped pair.
+std::string to_text(const Action& action);
+
+/// One line a rank, cells separated by commas (no blanks), as PyTorch's `compute_only` CSV.
+std::vector<std::string> to_lines(const Schedule& schedule);
+std::string to_csv(const Schedule& schedule);
+
+/// Reads lines of that form; empty cells are idle slots. Stages' ranks are those their actions stand
+/// on. `name` is what messages call the text. Throws Error(kBadInput) "name:row:column: ..." for
+/// garbage, duplicates, gaps in stages or micro-batches, a stage on two ranks.
+Schedule from_csv(std::string_view text, const std::string& name);
+
+}  // namespace ppplan::planner
