@@ -41,7 +41,7 @@ struct RankReport {
   bool operator==(const RankReport&) const = default;
 };
 
-RankReport read_rank_report(std::string_view text, const std::string& name);
+RankReport load_rank_report(const std::filesystem::path& path);
 std::string write_rank_report(const RankReport& report);
 
 /// Predicted beside measured of one rank.
