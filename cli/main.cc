@@ -18,8 +18,9 @@ namespace ppplan::cli {
 namespace {
 
 void report(std::string_view message, std::string_view hint) {
-  fmt::print(stderr, "error: {}\n", message);
-  if (!hint.empty()) fmt::print(stderr, "hint: {}\n", hint);
+  // Not fmt::print, which throws when standard error is closed.
+  std::fputs(fmt::format("error: {}\n", message).c_str(), stderr);
+  if (!hint.empty()) std::fputs(fmt::format("hint: {}\n", hint).c_str(), stderr);
 }
 
 /// CLI11 answers a mistyped verb only with "a subcommand is required".
@@ -45,8 +46,10 @@ int run(int argc, char** argv) {
   Shell shell;
   app.set_version_flag("--version", "ppplan " PPPLAN_VERSION);
   app.add_option("--color", shell.color_wish, "Colours on standard output: auto, always, never")
-      ->transform(CLI::CheckedTransformer(std::vector<std::pair<std::string, ColorWish>>{
-          {"auto", ColorWish::kAuto}, {"always", ColorWish::kAlways}, {"never", ColorWish::kNever}}))
+      ->transform(CLI::CheckedTransformer(
+          std::vector<std::pair<std::string, ColorWish>>{{"auto", ColorWish::kAuto},
+                                                         {"always", ColorWish::kAlways},
+                                                         {"never", ColorWish::kNever}}))
       ->option_text("WHEN");
   app.require_subcommand(1);
   app.fallthrough();
@@ -72,6 +75,7 @@ int run(int argc, char** argv) {
 }  // namespace ppplan::cli
 
 int main(int argc, char** argv) {
+  ppplan::cli::prepare_streams();
   try {
     return ppplan::cli::run(argc, argv);
   } catch (const ppplan::Error& e) {
@@ -80,7 +84,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     ppplan::cli::report("out of memory", "close other programs, or make the input smaller");
   } catch (const std::exception& e) {
-    ppplan::cli::report(e.what(), "this is a fault of ppplan: please report it with the command line");
+    ppplan::cli::report(e.what(),
+                        "this is a fault of ppplan: please report it with the command line");
   }
   return static_cast<int>(ppplan::Failure::kRuntime);
 }

@@ -12,8 +12,8 @@ namespace ppplan::cli {
 
 enum class ColorWish { kAuto, kAlways, kNever };
 
-/// Shared by all verbs. A verb's callback prints its result to standard output, sets `exit_code` when
-/// it is not 0, and throws Error for everything that goes wrong.
+/// Shared by all verbs. A verb's callback prints its result to standard output, sets `exit_code`
+/// when it is not 0, and throws Error for everything that goes wrong.
 struct Shell {
   ColorWish color_wish = ColorWish::kAuto;
   int exit_code = 0;
@@ -24,7 +24,12 @@ struct Shell {
   [[nodiscard]] std::unique_ptr<Progress> progress() const;
 };
 
-/// Writes text to standard output; throws Error(kRuntime) when it cannot (a closed pipe ends quietly).
+/// To be called first: a closed pipe becomes an error of the write, not a signal, and standard
+/// streams that were closed become /dev/null, so that no file we open takes their numbers.
+void prepare_streams();
+
+/// Writes text to standard output. A reader that went away is no error: the rest is dropped. Throws
+/// Error(kRuntime) for everything else that prevents writing.
 void print(const std::string& text);
 
 /// One function a verb, each in a file of its name: declares the sub-command and its callback.

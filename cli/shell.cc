@@ -1,0 +1,78 @@
+#include "cli/shell.h"
+
+#include "cli/progress_bar.h"
+#include "reports/documents/error.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+namespace ppplan::cli {
+namespace {
+
+constexpr int kFallbackColumns = 80;
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view{} : std::string_view{value};
+}
+
+int terminal_columns() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kFallbackColumns;
+  return size.ws_col;
+}
+
+Seconds monotonic_time() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+}  // namespace
+
+bool Shell::colored_output() const {
+  if (color_wish != ColorWish::kAuto) return color_wish == ColorWish::kAlways;
+  // https://no-color.org: present and not empty, whatever its value.
+  return environment("NO_COLOR").empty() && environment("TERM") != "dumb" &&
+         isatty(STDOUT_FILENO) == 1;
+}
+
+std::unique_ptr<Progress> Shell::progress() const {
+  return std::make_unique<ProgressBar>(
+      ProgressBarOptions{.descriptor = STDERR_FILENO,
+                         .terminal = isatty(STDERR_FILENO) == 1 && environment("TERM") != "dumb",
+                         .now = monotonic_time,
+                         .columns = terminal_columns});
+}
+
+void prepare_streams() {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    // open() takes the lowest free number, which is the closed one.
+    if (fcntl(descriptor, F_GETFD) == -1 && open("/dev/null", O_RDWR) != descriptor) return;
+  }
+}
+
+void print(const std::string& text) {
+  std::string_view left = text;
+  while (!left.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, left.data(), left.size());
+    if (written >= 0) {
+      left.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      return;  // the reader (head, less) has seen enough
+    } else if (errno != EINTR) {
+      throw Error(Failure::kRuntime,
+                  "standard output: cannot write: " + std::generic_category().message(errno),
+                  "check the disk's free space, or where the output goes");
+    }
+  }
+}
+
+}  // namespace ppplan::cli
