@@ -35,10 +35,10 @@ struct Measurement {
   Timing backward_input;
   Timing backward_weight;
   Seconds recompute_extra{0};
-  Bytes saved;          ///< kept from forward to backward, the layer's input not counted
-  Bytes forward_peak;   ///< most above the start of forward (saved and output included)
-  Bytes backward_peak;  ///< most above what is held when backward starts (incoming gradient counted
-                        ///< as held); saved bytes are given back as it proceeds
+  Bytes saved;          ///< kept from forward to backward; the input counts when the layer keeps it
+  Bytes forward_peak;   ///< most above the start of forward, at which the input is already held
+  Bytes backward_peak;  ///< most above the start of backward, at which `saved` and the incoming
+                        ///< gradient are already held; saved bytes are given back as it proceeds
   Bytes weight_pending; ///< kept from input-gradient to weight-gradient backward
   Bytes output;         ///< boundary output: activation sent on, and gradient sent back
   bool stable = true;   ///< the stopping rule was met; else the time budget was spent
