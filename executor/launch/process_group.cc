@@ -99,7 +99,11 @@ class ProcessGroup::Watch {
     while (waitpid(process.id, &status, 0) < 0 && errno == EINTR) {
     }
     if (!process.line.empty()) on_line_(static_cast<int>(index), process.line);
-    ProcessEnd end{.stopped = stopping_, .stderr_tail = process.stderr_tail, .time = now()};
+    ProcessEnd end{.exit_code = 0,
+                   .signal = {},
+                   .stopped = stopping_,
+                   .stderr_tail = process.stderr_tail,
+                   .time = now()};
     if (WIFSIGNALED(status)) {
       end.signal = WTERMSIG(status);
     } else {
