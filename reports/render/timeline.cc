@@ -1,0 +1,195 @@
+#include "reports/render/timeline.h"
+
+#include "reports/documents/units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace ppplan::render {
+namespace {
+
+using planner::Action;
+using planner::ActionKind;
+using planner::TimedAction;
+using planner::Timeline;
+
+/// How a kind of action looks. `fill` follows its name where there is room.
+struct Look {
+  char letter;
+  std::string_view fill;
+  std::string_view color;
+  std::string_view word;
+};
+
+constexpr std::size_t kIdle = 4;
+constexpr std::array<Look, 5> kLooks{{{'F', "─", "\x1b[30;44m", "forward"},
+                                      {'B', "═", "\x1b[30;42m", "backward"},
+                                      {'I', "═", "\x1b[30;46m", "input gradient"},
+                                      {'W', "┄", "\x1b[30;43m", "weight gradient"},
+                                      {' ', " ", "", "idle"}}};
+constexpr std::string_view kReset = "\x1b[0m";
+
+/// One column of a rank's line.
+struct Cell {
+  std::size_t look = kIdle;
+  char letter = '\0';  ///< of a name; '\0' where the fill shows
+};
+
+std::size_t look_of(ActionKind kind) {
+  return std::min(static_cast<std::size_t>(kind), kIdle);
+}
+
+/// What names must tell apart: stages only where a rank has several.
+enum class Naming { kMicroBatch, kStageAndMicroBatch };
+
+Naming naming_of(const Timeline& timeline) {
+  for (const std::vector<TimedAction>& actions : timeline.ranks) {
+    const auto other_stage = [&](const TimedAction& timed) {
+      return timed.action.stage != actions.front().action.stage;
+    };
+    if (std::ranges::any_of(actions, other_stage)) return Naming::kStageAndMicroBatch;
+  }
+  return Naming::kMicroBatch;
+}
+
+std::string name_of(const Action& action, Naming naming) {
+  const char letter = kLooks[look_of(action.kind)].letter;
+  if (naming == Naming::kMicroBatch) return fmt::format("{}{}", letter, action.micro_batch);
+  return fmt::format("{}{}{}", action.stage, letter, action.micro_batch);
+}
+
+/// Columns for the whole time: as few as let the shortest action show its name, at most `most`.
+std::size_t columns_for(const Timeline& timeline, Naming naming, std::size_t most) {
+  double columns = 1.0;
+  for (const std::vector<TimedAction>& actions : timeline.ranks) {
+    for (const auto& [action, start, finish] : actions) {
+      if (finish <= start) continue;
+      const auto letters = static_cast<double>(name_of(action, naming).size());
+      columns = std::max(columns, letters * (timeline.makespan / (finish - start)));
+      if (columns >= static_cast<double>(most)) return most;
+    }
+  }
+  return static_cast<std::size_t>(std::ceil(columns));
+}
+
+/// One rank's line: every column shows the look that fills most of it, then names where they fit.
+class RankLine {
+ public:
+  RankLine(std::size_t columns, Seconds makespan)
+      : shares_(columns), cells_(columns), column_time_(makespan / static_cast<double>(columns)) {}
+
+  void add(const TimedAction& timed) {
+    const double begin = timed.start / column_time_;
+    const double end = std::min(timed.finish / column_time_, static_cast<double>(cells_.size()));
+    for (auto column = static_cast<std::size_t>(begin); static_cast<double>(column) < end;
+         ++column) {
+      const auto left = static_cast<double>(column);
+      const double share = std::min(end, left + 1.0) - std::max(begin, left);
+      shares_[column][look_of(timed.action.kind)] += static_cast<float>(share);
+    }
+  }
+
+  void settle() {
+    for (std::size_t column = 0; column < cells_.size(); ++column) {
+      std::array<float, kIdle + 1>& share = shares_[column];
+      share[kIdle] = 1.0F;
+      for (std::size_t look = 0; look < kIdle; ++look) share[kIdle] -= share[look];
+      const auto largest = std::ranges::max_element(share);
+      cells_[column].look = static_cast<std::size_t>(largest - share.begin());
+      if (cells_[column].look != kIdle) cells_[column].letter = kLooks[cells_[column].look].letter;
+    }
+  }
+
+  /// Writes the name into the columns of which the action fills at least half.
+  void name(const TimedAction& timed, Naming naming) {
+    const auto begin = static_cast<std::size_t>(std::lround(timed.start / column_time_));
+    const auto end =
+        std::min(static_cast<std::size_t>(std::lround(timed.finish / column_time_)), cells_.size());
+    std::string text = name_of(timed.action, naming);
+    if (end < begin + text.size()) text = name_of(timed.action, Naming::kMicroBatch);
+    if (end < begin + text.size()) return;
+    for (std::size_t column = begin; column < end; ++column) {
+      const std::size_t letter = column - begin;
+      cells_[column] = {look_of(timed.action.kind), letter < text.size() ? text[letter] : '\0'};
+    }
+  }
+
+  [[nodiscard]] std::string text(Style style) const {
+    std::string line;
+    std::size_t shown = kIdle;
+    for (const auto& [look, letter] : cells_) {
+      if (style == Style::kColored && look != shown) {
+        if (shown != kIdle) line += kReset;
+        line += kLooks[look].color;
+        shown = look;
+      }
+      if (letter != '\0') {
+        line += letter;
+      } else {
+        line += kLooks[look].fill;
+      }
+    }
+    if (shown != kIdle) line += kReset;
+    return line;
+  }
+
+ private:
+  std::vector<std::array<float, kIdle + 1>> shares_;
+  std::vector<Cell> cells_;
+  Seconds column_time_;
+};
+
+std::string legend(const Timeline& timeline) {
+  std::set<std::size_t> looks;
+  for (const std::vector<TimedAction>& actions : timeline.ranks) {
+    for (const TimedAction& timed : actions) looks.insert(look_of(timed.action.kind));
+  }
+  std::string line;
+  for (const std::size_t look : looks) {
+    line +=
+        fmt::format("{}{} {}", line.empty() ? "" : "  ", kLooks[look].letter, kLooks[look].word);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string timeline_text(const Timeline& timeline, const TimelineOptions& options) {
+  const std::size_t rank_count = timeline.ranks.size();
+  if (rank_count == 0 || timeline.makespan <= Seconds(0)) return {};
+  const std::size_t digits = std::to_string(rank_count - 1).size();
+  const std::size_t frame = std::string_view("rank  ||").size() + digits;
+  const Naming naming = naming_of(timeline);
+  const std::string length = ppplan::human(timeline.makespan);
+  const std::size_t columns =
+      std::max(columns_for(timeline, naming, std::max<std::size_t>(options.width, 40) - frame),
+               length.size() + 4);
+  const std::size_t head = (options.most_ranks + 1) / 2;
+  const bool all = rank_count <= options.most_ranks;
+  std::string text;
+  for (std::size_t rank = 0; rank < rank_count; ++rank) {
+    if (!all && rank == head) {
+      const std::size_t hidden = rank_count - options.most_ranks;
+      text += fmt::format("  … {} more ranks\n", hidden);
+      rank += hidden;
+      if (rank >= rank_count) break;
+    }
+    RankLine line(columns, timeline.makespan);
+    for (const TimedAction& timed : timeline.ranks[rank]) line.add(timed);
+    line.settle();
+    for (const TimedAction& timed : timeline.ranks[rank]) line.name(timed, naming);
+    text += fmt::format("rank {:>{}} │{}│\n", rank, digits, line.text(options.style));
+  }
+  text += fmt::format("{:>{}}0 s{:>{}}\n", "", frame - 1, length, columns - 3);
+  return text + legend(timeline) + '\n';
+}
+
+}  // namespace ppplan::render
