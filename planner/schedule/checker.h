@@ -15,8 +15,8 @@ struct ScheduleFault {
   std::string message;
 };
 
-/// Every forward and backward (full, or input and weight) of every (stage, micro-batch) exactly once
-/// and on its stage's rank; dependencies acyclic; for a schedule with communication, sends and
+/// Every forward and backward (full, or input and weight) of every (stage, micro-batch) exactly
+/// once and on its stage's rank; dependencies acyclic; for a schedule with communication, sends and
 /// receives matched in order and free of deadlock under blocking sends. Empty when all holds.
 /// O(actions).
 std::optional<ScheduleFault> check(const Schedule& schedule);

@@ -5,10 +5,11 @@
 
 namespace ppplan::planner {
 
-/// The schedule with sends and receives placed so that it cannot deadlock even when a send blocks until
-/// its receive is posted: each send follows its compute action, and each receive stands in the order
-/// its sender sends. Stages of one rank exchange without actions. Precondition: `check` passes.
-/// O(actions).
+/// The schedule with sends and receives placed so that it cannot deadlock even when a send blocks
+/// until its receive is posted: each send follows its compute action, and each receive stands in
+/// the order its sender sends. Stages of one rank exchange without actions. Overlapped pairs become
+/// two actions. Precondition: `check`
+/// passes. O(actions log actions).
 Schedule with_communication(const Schedule& schedule);
 
 }  // namespace ppplan::planner

@@ -1,5 +1,5 @@
-// Simulates an action list: when each action starts and ends, how long each rank waits, and how much
-// memory each rank holds.
+// Simulates an action list: when each action starts and ends, how long each rank waits, and how
+// much memory each rank holds.
 #pragma once
 
 #include "planner/schedule/schedule.h"
@@ -15,13 +15,13 @@ struct StageCost {
   Seconds backward{0};
   Seconds backward_input{0};
   Seconds backward_weight{0};
-  Seconds send_activation{0};  ///< transfer of the output to the next stage; 0 within a rank
+  Seconds send_activation{0};  ///< transfer of the output to the next stage; within a rank not used
   Seconds send_gradient{0};    ///< transfer of the input gradient to the previous stage
-  Bytes saved;           ///< held from forward to backward (the received input included)
-  Bytes forward_peak;    ///< most above the level at which forward starts
-  Bytes backward_peak;   ///< most above the level at which backward starts
-  Bytes weight_pending;  ///< held from input-gradient to weight-gradient backward
-  Bytes output;          ///< boundary tensor; its gradient has the same size
+  Bytes saved;                 ///< held from forward to backward (the received input included)
+  Bytes forward_peak;          ///< most above the level at which forward starts
+  Bytes backward_peak;         ///< most above the level at which backward starts
+  Bytes weight_pending;        ///< held from input-gradient to weight-gradient backward
+  Bytes output;                ///< boundary tensor; its gradient has the same size
 };
 
 struct ScheduleCosts {
@@ -29,6 +29,17 @@ struct ScheduleCosts {
   std::vector<int> class_of_micro_batch;       ///< size = micro-batch count
   Seconds call_overhead{0};                    ///< added to every compute action
 };
+
+/// What one micro-batch costs on every rank alike, whatever the number of stages a rank has.
+struct RankTimes {
+  Seconds forward{1};
+  Seconds backward_input{1};
+  Seconds backward_weight{1};
+  Seconds transfer{0};  ///< of one tensor to another rank
+};
+
+/// Costs in which each stage takes its share of its rank's times (one class; no memory).
+ScheduleCosts uniform_costs(const Schedule& schedule, const RankTimes& times);
 
 struct TimedAction {
   Action action;
@@ -53,13 +64,16 @@ struct RankMemory {
   [[nodiscard]] Bytes total() const { return activations + transient + buffers; }
 };
 
-/// Simulates a compute-only schedule that the checker passes: an action starts when its rank is free
-/// and its inputs have arrived; a transfer delays its receiver and not its sender. Full and
-/// input-gradient backwards send their gradient when they finish. Deterministic; O(actions).
+/// Simulates a schedule that the checker passes (its communication actions take no time of their
+/// own): an action starts when its rank is free and its inputs have arrived; a transfer delays its
+/// receiver and not its sender. Full and input-gradient backwards send their gradient when they
+/// finish. Deterministic; O(actions).
 Timeline simulate(const Schedule& schedule, const ScheduleCosts& costs);
 
-/// Follows each rank's own order: a forward adds `saved`, a full or weight-gradient backward frees it.
-/// O(actions).
+/// Follows each rank's own order: a forward adds `saved`, a full or weight-gradient backward frees
+/// it; an input-gradient backward adds `weight_pending` until its weight-gradient backward.
+/// Buffers: the incoming gradient of a backward, and what the rank's action before sent to another
+/// rank. Of moments equally full the first counts. O(actions).
 std::vector<RankMemory> memory_peaks(const Schedule& schedule, const ScheduleCosts& costs);
 
 }  // namespace ppplan::planner

@@ -16,9 +16,12 @@ std::string to_text(const Action& action);
 std::vector<std::string> to_lines(const Schedule& schedule);
 std::string to_csv(const Schedule& schedule);
 
-/// Reads lines of that form; empty cells are idle slots. Stages' ranks are those their actions stand
-/// on. `name` is what messages call the text. Throws Error(kBadInput) "name:row:column: ..." for
-/// garbage, duplicates, gaps in stages or micro-batches, a stage on two ranks.
+/// Reads lines of that form, with or without communication; empty cells are idle slots, and
+/// sharding actions (UNSHARD, RESHARD, REDUCE_GRAD) are passed over. Stages' ranks are those their
+/// actions stand on. `name` is what messages call the text. Throws Error(kBadInput)
+/// "name:row:column: ..." (the column counts cells) for garbage, gaps in stages or micro-batches, a
+/// stage on two ranks, more than kMaxActionCount actions, and for whatever `check` refuses.
+/// O(size).
 Schedule from_csv(std::string_view text, const std::string& name);
 
 }  // namespace ppplan::planner

@@ -1,0 +1,97 @@
+#include "planner/schedule/generators.h"
+
+#include "planner/schedule/generators/catalogue.h"
+#include "reports/documents/error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ppplan::planner {
+namespace {
+
+using Made = std::variant<Schedule, Unschedulable>;
+
+struct Generator {
+  std::string name;
+  Made (*make)(const ScheduleShape&);
+};
+
+/// Lets a generator that serves every shape stand in the table.
+template <Schedule (*Make)(const ScheduleShape&)>
+Made always(const ScheduleShape& shape) {
+  return Make(shape);
+}
+
+const std::vector<Generator>& generators() {
+  static const std::vector<Generator> table = {
+      {"naive", always<naive>},
+      {"gpipe", always<gpipe>},
+      {"1f1b", always<one_forward_one_backward>},
+  };
+  return table;
+}
+
+void require_shape(const ScheduleShape& shape) {
+  const auto positive = [](std::string_view what, int count) {
+    if (count < 1) {
+      throw Error(Failure::kBadInput, fmt::format("{} must be at least 1, found {}", what, count));
+    }
+  };
+  positive("number of ranks", shape.rank_count);
+  positive("number of micro-batches", shape.micro_batch_count);
+  positive("number of virtual stages a rank", shape.virtual_count);
+  if (shape.micro_batch_group) positive("micro-batch group", *shape.micro_batch_group);
+  // Three actions, (forward, input, weight), of each stage and micro-batch; no product overflows.
+  const std::int64_t stage_count =
+      std::int64_t{shape.rank_count} * std::max(shape.virtual_count, 2);
+  if (stage_count > kMaxActionCount ||
+      stage_count * shape.micro_batch_count > kMaxActionCount / 3) {
+    throw Error(Failure::kBadInput,
+                fmt::format("a schedule of {} ranks, {} virtual stages a rank and {} micro-batches "
+                            "may have more than {} million actions",
+                            shape.rank_count, shape.virtual_count, shape.micro_batch_count,
+                            kMaxActionCount / 1'000'000),
+                "ask for fewer micro-batches or ranks: the pattern repeats");
+  }
+}
+
+}  // namespace
+
+Schedule empty_schedule(const std::string& name, const ScheduleShape& shape, int virtual_count,
+                        Placement placement) {
+  Schedule schedule;
+  schedule.name = name;
+  schedule.micro_batch_count = shape.micro_batch_count;
+  schedule.ranks.resize(static_cast<std::size_t>(shape.rank_count));
+  for (int chunk = 0; chunk < virtual_count; ++chunk) {
+    for (int step = 0; step < shape.rank_count; ++step) {
+      const bool upwards = placement == Placement::kV && chunk % 2 == 1;
+      schedule.rank_of_stage.push_back(upwards ? shape.rank_count - 1 - step : step);
+    }
+  }
+  return schedule;
+}
+
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> listed;
+    for (const Generator& generator : generators()) listed.push_back(generator.name);
+    return listed;
+  }();
+  return names;
+}
+
+Made make_schedule(std::string_view name, const ScheduleShape& shape) {
+  const auto generator = std::ranges::find(generators(), name, &Generator::name);
+  if (generator == generators().end()) {
+    throw Error(Failure::kBadInput, fmt::format("unknown schedule '{}'", name),
+                fmt::format("schedules are {}", fmt::join(schedule_names(), ", ")));
+  }
+  require_shape(shape);
+  return generator->make(shape);
+}
+
+}  // namespace ppplan::planner

@@ -1,0 +1,91 @@
+// Follows what each rank holds along its own order of actions (memory_peaks of simulator.h).
+#include "planner/schedule/simulator.h"
+#include "planner/schedule/walk.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ppplan::planner {
+namespace {
+
+const StageCost& cost_of(const ScheduleCosts& costs, std::int32_t stage, std::int32_t micro_batch) {
+  const int class_index = costs.class_of_micro_batch[static_cast<std::size_t>(micro_batch)];
+  return costs.stages[static_cast<std::size_t>(stage)][static_cast<std::size_t>(class_index)];
+}
+
+/// One rank's memory as its actions pass.
+class RankLevel {
+ public:
+  RankLevel(const Schedule& schedule, const ScheduleCosts& costs)
+      : schedule_(schedule), costs_(costs) {}
+
+  void pass(const Action& action) {
+    const StageCost& cost = cost_of(costs_, action.stage, action.micro_batch);
+    const int last_stage = schedule_.stage_count() - 1;
+    switch (action.kind) {
+      case ActionKind::kForward:
+        ++in_flight_;
+        record(cost.forward_peak, Bytes{0});
+        activations_ += cost.saved;
+        sent_ = travels(action.stage, action.stage + 1) ? cost.output : Bytes{0};
+        break;
+      case ActionKind::kBackward:
+      case ActionKind::kBackwardInput: {
+        record(cost.backward_peak, action.stage < last_stage ? cost.output : Bytes{0});
+        if (action.kind == ActionKind::kBackward) {
+          --in_flight_;
+          activations_ -= cost.saved;
+        } else {
+          activations_ += cost.weight_pending;
+        }
+        const bool sends = travels(action.stage, action.stage - 1);
+        sent_ = sends ? cost_of(costs_, action.stage - 1, action.micro_batch).output : Bytes{0};
+        break;
+      }
+      case ActionKind::kBackwardWeight:
+        record(Bytes{0}, Bytes{0});
+        --in_flight_;
+        activations_ -= cost.saved + cost.weight_pending;
+        break;
+      default:
+        return;
+    }
+    record(Bytes{0}, Bytes{0});
+  }
+
+  [[nodiscard]] const RankMemory& peak() const { return peak_; }
+
+ private:
+  [[nodiscard]] bool travels(int stage, int user) const {
+    if (user < 0 || user >= schedule_.stage_count()) return false;
+    const std::vector<int>& ranks = schedule_.rank_of_stage;
+    return ranks[static_cast<std::size_t>(stage)] != ranks[static_cast<std::size_t>(user)];
+  }
+
+  void record(Bytes transient, Bytes received) {
+    peak_.in_flight = std::max(peak_.in_flight, in_flight_);
+    const RankMemory now{activations_, transient, sent_ + received, peak_.in_flight};
+    if (now.total() > peak_.total()) peak_ = now;
+  }
+
+  const Schedule& schedule_;
+  const ScheduleCosts& costs_;
+  Bytes activations_;
+  Bytes sent_;  ///< what the last action sent: it may still be on its way during the next one
+  int in_flight_ = 0;
+  RankMemory peak_;
+};
+
+}  // namespace
+
+std::vector<RankMemory> memory_peaks(const Schedule& schedule, const ScheduleCosts& costs) {
+  std::vector<RankMemory> peaks;
+  for (const std::vector<Action>& actions : schedule.ranks) {
+    RankLevel level(schedule, costs);
+    for (const Action& action : actions) level.pass(action);
+    peaks.push_back(level.peak());
+  }
+  return peaks;
+}
+
+}  // namespace ppplan::planner
