@@ -12,13 +12,13 @@ namespace ppplan {
 /// The largest document ppplan reads.
 inline constexpr Bytes kDocumentLimit{256LL << 20};
 
-/// The whole content of a regular file, pipe or "-" (standard input). Throws Error(kBadInput), with the
-/// system's reason, when it cannot be read or holds more than `limit`.
+/// The whole content of a regular file, pipe or "-" (standard input). Throws Error(kBadInput), with
+/// the system's reason, when it cannot be read or holds more than `limit`.
 std::string read_file(const std::filesystem::path& path, Bytes limit = kDocumentLimit);
 
-/// A file that appears under its name only when `commit` is called; destroyed before, nothing stays.
-/// The constructor already creates the temporary neighbour, so that an unwritable place is known
-/// before slow work starts. "-" is standard output. Throws Error(kRuntime).
+/// A file that appears under its name only when `commit` is called; destroyed before, nothing
+/// stays. The constructor already creates the temporary neighbour, so that an unwritable place is
+/// known before slow work starts. "-" is standard output. Throws Error(kRuntime).
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);

@@ -1,10 +1,11 @@
 // job.yaml: what `ppplan` asks of its workers. The launcher writes it into the output folder, every
 // worker reads it, and answers with files beside it (run_report.h, profile.h, RankFailure below).
 //
-//   ppplan-worker run JOB --rank R [--listen-fd N]        one rank of a run -> rank<R>.yaml
-//   ppplan-worker reference JOB                           single process    -> reference.yaml, .safetensors
-//   ppplan-worker profile JOB --rank R [--listen-fd N]    rank 0            -> profile.yaml
-//   ppplan-worker version                                 YAML of versions on standard output
+//   ppplan-worker run JOB --rank R [--listen-fd N]      one rank of a run -> rank<R>.yaml
+//   ppplan-worker reference JOB                         single process    -> reference.yaml and
+//                                                                            reference.safetensors
+//   ppplan-worker profile JOB --rank R [--listen-fd N]  rank 0            -> profile.yaml
+//   ppplan-worker version                               YAML of versions on standard output
 //
 // A worker speaks to its parent in lines on standard output: "progress DONE TOTAL TEXT" and
 // "note TEXT". A worker that fails writes failure<R>.yaml and exits with the failure's exit code.
@@ -28,7 +29,8 @@ struct WorkerPlacement {
   bool operator==(const WorkerPlacement&) const = default;
 };
 
-/// Where ranks meet. Rank 0 serves the store, on a socket it inherits (--listen-fd) or on host:port.
+/// Where ranks meet. Rank 0 serves the store, on a socket it inherits (--listen-fd) or on
+/// host:port.
 struct Rendezvous {
   std::string host = "127.0.0.1";
   int port = 0;
@@ -37,16 +39,16 @@ struct Rendezvous {
 };
 
 struct RunJob {
-  std::string plan;             ///< path
-  std::string output;           ///< folder
-  int step_count = 5;           ///< measured
+  std::string plan;    ///< path
+  std::string output;  ///< folder
+  int step_count = 5;  ///< measured
   int warmup_step_count = 2;
   std::uint64_t seed = 0;
   double learning_rate = 3e-4;
-  std::string data;             ///< path of a text file, read as bytes
+  std::string data;                    ///< path of a text file, read as bytes
   std::optional<std::string> weights;  ///< folder of *.safetensors
-  bool verify = false;          ///< compare with reference.safetensors in `output`
-  double tolerance = 1e-4;      ///< relative, of loss and of each tensor's gradient
+  bool verify = false;                 ///< compare with reference.safetensors in `output`
+  double tolerance = 1e-4;             ///< relative, of loss and of each tensor's gradient
   Rendezvous rendezvous;
   std::vector<WorkerPlacement> workers;  ///< by rank
   WorkerPlacement reference;
@@ -56,7 +58,7 @@ struct RunJob {
 struct ProfileJob {
   Model model;
   std::string input_sha256;
-  std::string output;           ///< folder
+  std::string output;  ///< folder
   std::vector<int> micro_batches;
   std::vector<std::int64_t> sequences;
   double target_spread = 0.03;  ///< stop when the median is known this well ...
@@ -68,9 +70,9 @@ struct ProfileJob {
 
 /// What the single process found, for verification and for the verdict.
 struct ReferenceReport {
-  double loss = 0.0;         ///< mean over the tokens of the first step's global batch
+  double loss = 0.0;  ///< mean over the tokens of the first step's global batch
   std::int64_t token_count = 0;
-  Seconds step{0};           ///< forward and backward of the whole batch, no optimizer
+  Seconds step{0};  ///< forward and backward of the whole batch, no optimizer
   Bytes peak;
   bool operator==(const ReferenceReport&) const = default;
 };
@@ -82,7 +84,7 @@ struct RankFailure {
   std::string message;
   std::string hint;
   int exit_code = 1;
-  double time_s = 0.0;  ///< monotonic clock of the machine
+  double time_s = 0.0;          ///< monotonic clock of the machine
   bool caused_by_peer = false;  ///< a connection broke: another rank failed first
   bool operator==(const RankFailure&) const = default;
 };

@@ -31,8 +31,8 @@ struct Parameter {
 enum class WeightLayout { kOutIn, kInOut };
 enum class Activation { kSilu, kGelu, kGeluTanh, kRelu };
 
-// Shape letters: B micro-batch, S sequence, D hidden, H query heads, K key/value heads, E head size,
-// F feed-forward width, V vocabulary.
+// Shape letters: B micro-batch, S sequence, D hidden, H query heads, K key/value heads, E head
+// size, F feed-forward width, V vocabulary.
 
 /// tokens [B,S] -> [B,S,D]
 struct EmbeddingOp {
@@ -120,9 +120,9 @@ struct LinearCrossEntropyOp {
   bool operator==(const LinearCrossEntropyOp&) const = default;
 };
 
-using OperatorBody =
-    std::variant<EmbeddingOp, PositionEmbeddingOp, LinearOp, RmsNormOp, LayerNormOp, RopeOp,
-                 AttentionOp, ActivationOp, GatedActivationOp, AddOp, SplitOp, LinearCrossEntropyOp>;
+using OperatorBody = std::variant<EmbeddingOp, PositionEmbeddingOp, LinearOp, RmsNormOp,
+                                  LayerNormOp, RopeOp, AttentionOp, ActivationOp, GatedActivationOp,
+                                  AddOp, SplitOp, LinearCrossEntropyOp>;
 
 /// One step of a layer kind's program. Values are named; a name may be assigned again.
 struct Operator {
@@ -134,8 +134,8 @@ struct Operator {
 
 enum class LayerRole { kEmbedding, kBlock, kHead };
 
-/// A kind of layer. Its program starts with "tokens" (embedding) or "x" (block, head) and, for a head,
-/// "labels"; it ends having assigned "x" (embedding, block) or "loss" (head).
+/// A kind of layer. Its program starts with "tokens" (embedding) or "x" (block, head) and, for a
+/// head, "labels"; it ends having assigned "x" (embedding, block) or "loss" (head).
 struct LayerKind {
   std::string name;  ///< "embedding", "block", "block_sliding", "head", ...
   LayerRole role = LayerRole::kBlock;

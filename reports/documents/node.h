@@ -1,6 +1,6 @@
-// One positioned reader for YAML and JSON: every value knows its file, line and column, so that every
-// complaint can name them. Inputs are hostile: size, depth and node count are bounded; anchors,
-// aliases and tags are refused.
+// One positioned reader for YAML and JSON: every value knows its file, line and column, so that
+// every complaint can name them. Inputs are hostile: size, depth and node count are bounded;
+// anchors, aliases and tags are refused.
 #pragma once
 
 #include "reports/documents/units.h"
@@ -31,9 +31,9 @@ struct Node {
 
   Kind kind = Kind::kNull;
   Position position;
-  std::string scalar;       ///< text of a kScalar
-  bool quoted = false;      ///< a quoted scalar is text, never a number or a boolean
-  std::vector<Node> items;  ///< of a kSequence
+  std::string scalar;          ///< text of a kScalar
+  bool quoted = false;         ///< a quoted scalar is text, never a number or a boolean
+  std::vector<Node> items;     ///< of a kSequence
   std::vector<Entry> entries;  ///< of a kMapping, in file order; keys are unique after parsing
 };
 
@@ -50,11 +50,11 @@ struct ParsedFile {
   std::vector<std::string> warnings;
 };
 
-/// Parse a text. `name` is what messages call it. Throw Error(kBadInput) "name:line:column: ..." for
-/// anything that is not one well-formed document. YAML refuses duplicate keys, anchors, aliases and
-/// tags. JSON accepts a byte-order mark and the words Infinity, -Infinity and NaN (Python writes
-/// them); of a duplicate key the last value counts (as in Python) and a warning is added; a text cut
-/// short is told with its byte offset. O(size) time and memory.
+/// Parse a text. `name` is what messages call it. Throw Error(kBadInput) "name:line:column: ..."
+/// for anything that is not one well-formed document. YAML refuses duplicate keys, anchors, aliases
+/// and tags. JSON accepts a byte-order mark and the words Infinity, -Infinity and NaN (Python
+/// writes them); of a duplicate key the last value counts (as in Python) and a warning is added; a
+/// text cut short is told with its byte offset. O(size) time and memory.
 ParsedFile parse_yaml(std::string_view text, std::string name);
 ParsedFile parse_json(std::string_view text, std::string name);
 
@@ -71,13 +71,13 @@ struct NumberRange {
 };
 
 /// Reads a mapping key by key. Every getter throws Error(kBadInput)
-/// "file:line:column: key: expected ..., found ..." with a hint; `done()` refuses keys that no getter
-/// asked for ("did you mean"). Getters of one key may be called repeatedly.
-/// The ParsedFile must outlive its Fields.
+/// "file:line:column: key: expected ..., found ..." with a hint; `done()` refuses keys that no
+/// getter asked for ("did you mean"). Getters of one key may be called repeatedly. The ParsedFile
+/// must outlive its Fields.
 class Fields {
  public:
-  /// `path` is the dotted name of the mapping inside its document ("" at the top). Throws when `node`
-  /// is no mapping.
+  /// `path` is the dotted name of the mapping inside its document ("" at the top). Throws when
+  /// `node` is no mapping.
   Fields(const ParsedFile& file, const Node& node, std::string path = {});
 
   /// True when the key is there and is not null.
@@ -112,7 +112,8 @@ class Fields {
   void done() const;
 
   /// "file:line:column: path.key: " + what, as an Error(kBadInput); for rules that span keys.
-  [[noreturn]] void fail(std::string_view key, const std::string& what, std::string hint = {}) const;
+  [[noreturn]] void fail(std::string_view key, const std::string& what,
+                         std::string hint = {}) const;
   /// The same prefix, for warnings.
   [[nodiscard]] std::string where(std::string_view key) const;
 
@@ -124,6 +125,7 @@ class Fields {
 };
 
 /// The word of `known` nearest to `word` by edit distance, when it is near enough to be a slip.
-std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known);
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known);
 
 }  // namespace ppplan

@@ -1,5 +1,5 @@
-// plan.yaml: what the planner promises and the executor runs. It holds the model too, so that a plan
-// alone is enough to run, verify and export.
+// plan.yaml: what the planner promises and the executor runs. It holds the model too, so that a
+// plan alone is enough to run, verify and export.
 #pragma once
 
 #include "reports/documents/model.h"
@@ -16,11 +16,11 @@ namespace ppplan {
 /// What was asked of the planner. An empty optional left the choice to it.
 struct Constraints {
   std::optional<int> stage_count;
-  std::int64_t global_batch = 0;        ///< samples a step
-  std::int64_t sequence = 0;            ///< tokens a sample
+  std::int64_t global_batch = 0;  ///< samples a step
+  std::int64_t sequence = 0;      ///< tokens a sample
   std::optional<int> micro_batch;
-  std::optional<Bytes> memory;          ///< a rank's limit
-  std::vector<std::string> schedules;   ///< names allowed; empty: all known
+  std::optional<Bytes> memory;         ///< a rank's limit
+  std::vector<std::string> schedules;  ///< names allowed; empty: all known
   bool operator==(const Constraints&) const = default;
 };
 
@@ -47,24 +47,24 @@ struct PlanStage {
   Seconds backward{0};
   Seconds backward_input{0};
   Seconds backward_weight{0};
-  Bytes output;         ///< sent to the next stage for one full micro-batch; 0 for the last
+  Bytes output;  ///< sent to the next stage for one full micro-batch; 0 for the last
   bool operator==(const PlanStage&) const = default;
 };
 
 struct PlanRank {
-  std::string device;     ///< Device::name
-  Seconds busy{0};        ///< computing in one step, optimizer included
+  std::string device;  ///< Device::name
+  Seconds busy{0};     ///< computing in one step, optimizer included
   Seconds idle{0};
-  Seconds reduction{0};   ///< shared (tied) weights' gradients
+  Seconds reduction{0};  ///< shared (tied) weights' gradients
   Seconds optimizer{0};
   MemoryBreakdown memory;
-  int in_flight = 0;      ///< most micro-batches held
+  int in_flight = 0;  ///< most micro-batches held
   bool operator==(const PlanRank&) const = default;
 };
 
 struct Prediction {
   Seconds step{0};
-  double bubble = 0.0;    ///< share of rank-time not computing: 1 - sum(busy)/(ranks * makespan)
+  double bubble = 0.0;  ///< share of rank-time not computing: 1 - sum(busy)/(ranks * makespan)
   double tokens_per_s = 0.0;
   bool operator==(const Prediction&) const = default;
 };
@@ -76,8 +76,8 @@ struct RunnerUp {
   int micro_batch_count = 0;
   std::vector<int> layer_counts;  ///< by stage
   Seconds step{0};
-  Bytes peak;                     ///< of the fullest rank
-  std::string reason;             ///< "12.5 % slower", "rank 1 needs 3.1 GiB of 2.0 GiB"
+  Bytes peak;          ///< of the fullest rank
+  std::string reason;  ///< "12.5 % slower", "rank 1 needs 3.1 GiB of 2.0 GiB"
   bool operator==(const RunnerUp&) const = default;
 };
 
@@ -106,7 +106,7 @@ struct Plan {
   std::vector<PlanStage> stages;
   std::vector<PlanRank> ranks;
   Prediction predicted;
-  Seconds lower_bound{0};            ///< no plan of this profile and these limits is faster
+  Seconds lower_bound{0};  ///< no plan of this profile and these limits is faster
   std::vector<RunnerUp> runners_up;
   Verdict verdict;
   bool operator==(const Plan&) const = default;

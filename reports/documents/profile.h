@@ -24,14 +24,14 @@ struct Timing {
 
 /// What one layer of a kind costs for one micro-batch at one shape.
 struct Measurement {
-  int kind = 0;                 ///< index into Model::kinds
-  int micro_batch = 0;          ///< samples
-  std::int64_t sequence = 0;    ///< tokens a sample
+  int kind = 0;               ///< index into Model::kinds
+  int micro_batch = 0;        ///< samples
+  std::int64_t sequence = 0;  ///< tokens a sample
   int tensor_parallel = 1;
   std::string recompute = "none";
-  int concurrent_workers = 1;   ///< local workers busy at once while this was timed
+  int concurrent_workers = 1;  ///< local workers busy at once while this was timed
   Timing forward;
-  Timing backward;              ///< input and weight gradients in one pass
+  Timing backward;  ///< input and weight gradients in one pass
   Timing backward_input;
   Timing backward_weight;
   Seconds recompute_extra{0};
@@ -39,9 +39,9 @@ struct Measurement {
   Bytes forward_peak;   ///< most above the start of forward, at which the input is already held
   Bytes backward_peak;  ///< most above the start of backward, at which `saved` and the incoming
                         ///< gradient are already held; saved bytes are given back as it proceeds
-  Bytes weight_pending; ///< kept from input-gradient to weight-gradient backward
-  Bytes output;         ///< boundary output: activation sent on, and gradient sent back
-  bool stable = true;   ///< the stopping rule was met; else the time budget was spent
+  Bytes weight_pending;  ///< kept from input-gradient to weight-gradient backward
+  Bytes output;          ///< boundary output: activation sent on, and gradient sent back
+  bool stable = true;    ///< the stopping rule was met; else the time budget was spent
   bool operator==(const Measurement&) const = default;
 };
 
@@ -50,7 +50,7 @@ struct OptimizerCost {
   int kind = 0;
   int concurrent_workers = 1;
   Timing step;
-  Bytes parameters;       ///< of one layer
+  Bytes parameters;  ///< of one layer
   Bytes gradients;
   Bytes optimizer_state;
   bool operator==(const OptimizerCost&) const = default;
@@ -87,7 +87,7 @@ struct Kernels {
   std::string attention;  ///< "flash-cpu", "math", ...
   std::string blas;       ///< "mkl", "openblas", ...
   std::string precision = "float32";
-  int threads = 1;        ///< intra-op threads of one worker
+  int threads = 1;  ///< intra-op threads of one worker
   bool pinned = false;
   bool operator==(const Kernels&) const = default;
 };
@@ -99,12 +99,12 @@ struct Profile {
   Model model;
   std::vector<Device> devices;  ///< one a local worker
   Kernels kernels;
-  double target_spread = 0.0;   ///< the stopping rule's relative error
-  Seconds call_overhead{0};     ///< per action, beyond its layers' own time
-  Seconds step_overhead{0};     ///< per step, beyond actions, reductions and optimizer
+  double target_spread = 0.0;  ///< the stopping rule's relative error
+  Seconds call_overhead{0};    ///< per action, beyond its layers' own time
+  Seconds step_overhead{0};    ///< per step, beyond actions, reductions and optimizer
   std::vector<Measurement> measurements;
   std::vector<OptimizerCost> optimizer;
-  std::vector<Link> links;      ///< at least one when more than one device is there
+  std::vector<Link> links;  ///< at least one when more than one device is there
   bool operator==(const Profile&) const = default;
 };
 

@@ -15,7 +15,7 @@ namespace ppplan {
 /// Largest disagreement between a rank's gradients and the single-process run's.
 struct GradientCheck {
   std::int64_t parameter_count = 0;  ///< tensors compared
-  double worst = 0.0;     ///< largest ||g - ref|| / ||ref|| over the tensors
+  double worst = 0.0;                ///< largest ||g - ref|| / ||ref|| over the tensors
   std::string worst_name;
   double worst_ratio = 1.0;  ///< <g, ref> / <ref, ref> there: 8 means "off by 8"
   double tolerance = 0.0;
@@ -32,11 +32,11 @@ struct RankReport {
   Seconds communication{0};  ///< blocked in or issuing transfers
   Seconds reduction{0};      ///< shared (tied) weights' gradients
   Seconds optimizer{0};
-  Seconds idle{0};           ///< waiting for another rank
-  Bytes peak;                ///< allocator's, tensors only
-  Bytes resident;            ///< the process's, libraries included
-  std::vector<double> step_s;    ///< every step, warm-up included
-  std::vector<double> losses;    ///< of every step; the last stage's rank only
+  Seconds idle{0};             ///< waiting for another rank
+  Bytes peak;                  ///< allocator's, tensors only
+  Bytes resident;              ///< the process's, libraries included
+  std::vector<double> step_s;  ///< every step, warm-up included
+  std::vector<double> losses;  ///< of every step; the last stage's rank only
   std::optional<GradientCheck> gradients;
   bool operator==(const RankReport&) const = default;
 };
@@ -68,10 +68,10 @@ struct RunReport {
   Seconds predicted_step{0}, measured_step{0};  ///< median
   double measured_spread = 0.0;                 ///< half inter-quartile range / median
   double predicted_tokens_per_s = 0.0, measured_tokens_per_s = 0.0;
-  std::vector<double> losses;                   ///< every step, warm-up included
-  std::optional<double> reference_loss;         ///< of the first step, single process
-  std::optional<double> loss_error;             ///< relative, first step
-  std::optional<GradientCheck> gradients;       ///< the worst rank's
+  std::vector<double> losses;              ///< every step, warm-up included
+  std::optional<double> reference_loss;    ///< of the first step, single process
+  std::optional<double> loss_error;        ///< relative, first step
+  std::optional<GradientCheck> gradients;  ///< the worst rank's
   std::vector<ReportRow> ranks;
   Kernels kernels;
   std::vector<std::string> warnings;
