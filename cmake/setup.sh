@@ -258,7 +258,9 @@ job_count() {
 
 # configure PRESET [CMAKE_ARGUMENT...]
 configure() {
-  show cmake --preset "$1" --log-level=WARNING -DPPPLAN_TORCH="$torch_folder" "${@:2}"
+  local command=(cmake --preset "$1" -DPPPLAN_TORCH="$torch_folder" "${@:2}")
+  printf '$ %s\n' "$(command_line "${command[@]}")"
+  "${command[@]}" >/dev/null # what it found is of no interest; what is wrong goes to standard error
 }
 
 # compile PRESET [TARGET...]: all targets when none is named.
