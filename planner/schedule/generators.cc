@@ -30,6 +30,15 @@ const std::vector<Generator>& generators() {
       {"naive", always<naive>},
       {"gpipe", always<gpipe>},
       {"1f1b", always<one_forward_one_backward>},
+      {"interleaved-1f1b", interleaved_1f1b},
+      {"looped-bfs", always<looped_breadth_first>},
+      {"zb-h1", always<zero_bubble_h1>},
+      {"zb-h2", always<zero_bubble_h2>},
+      {"interleaved-zero-bubble", interleaved_zero_bubble},
+      {"zb-v", always<zero_bubble_v>},
+      {"v-half", always<v_half>},
+      {"v-min", always<v_min>},
+      {"dualpipe-v", always<dualpipe_v>},
   };
   return table;
 }
@@ -37,7 +46,8 @@ const std::vector<Generator>& generators() {
 void require_shape(const ScheduleShape& shape) {
   const auto positive = [](std::string_view what, int count) {
     if (count < 1) {
-      throw Error(Failure::kBadInput, fmt::format("{} must be at least 1, found {}", what, count));
+      throw Error(Failure::kBadInput, fmt::format("{} must be at least 1, found {}", what, count),
+                  "count ranks, micro-batches and stages from 1");
     }
   };
   positive("number of ranks", shape.rank_count);
@@ -72,6 +82,20 @@ Schedule empty_schedule(const std::string& name, const ScheduleShape& shape, int
       schedule.rank_of_stage.push_back(upwards ? shape.rank_count - 1 - step : step);
     }
   }
+  return schedule;
+}
+
+Schedule keep_micro_batches(Schedule schedule, int micro_batch_count) {
+  const auto surplus = [&](const Action& action) {
+    return action.micro_batch >= micro_batch_count;
+  };
+  for (std::vector<Action>& actions : schedule.ranks) {
+    for (std::size_t position = 0; position + 1 < actions.size(); ++position) {
+      actions[position].overlapped &= !surplus(actions[position + 1]);
+    }
+    std::erase_if(actions, surplus);
+  }
+  schedule.micro_batch_count = micro_batch_count;
   return schedule;
 }
 

@@ -1,7 +1,5 @@
-// Schedules with one stage a rank and a full backward.
+// Schedules that do all of one thing before the next.
 #include "planner/schedule/generators/catalogue.h"
-
-#include <algorithm>
 
 namespace ppplan::planner {
 
@@ -30,21 +28,18 @@ Schedule gpipe(const ScheduleShape& shape) {
   return schedule;
 }
 
-// p = 3, m = 4:   rank 0   F0 F1 F2 B0 F3 B1 B2 B3
-//                 rank 1      F0 F1 B0 F2 B1 F3 B2 B3
-//                 rank 2         F0 B0 F1 B1 F2 B2 F3 B3
-Schedule one_forward_one_backward(const ScheduleShape& shape) {
-  Schedule schedule = empty_schedule("1f1b", shape, 1, Placement::kLoop);
+Schedule looped_breadth_first(const ScheduleShape& shape) {
+  Schedule schedule = empty_schedule("looped-bfs", shape, shape.virtual_count, Placement::kLoop);
   for (int rank = 0; rank < shape.rank_count; ++rank) {
     std::vector<Action>& actions = schedule.ranks[static_cast<std::size_t>(rank)];
-    const int warm_up = std::min(shape.micro_batch_count, shape.rank_count - rank - 1);
-    int forward = 0;
-    while (forward < warm_up) actions.push_back({ActionKind::kForward, false, rank, forward++});
-    for (int backward = 0; backward < shape.micro_batch_count; ++backward) {
-      if (forward < shape.micro_batch_count) {
-        actions.push_back({ActionKind::kForward, false, rank, forward++});
+    for (int stage = rank; stage < schedule.stage_count(); stage += shape.rank_count) {
+      for (int micro_batch = 0; micro_batch < shape.micro_batch_count; ++micro_batch) {
+        actions.push_back({ActionKind::kForward, false, stage, micro_batch});
       }
-      actions.push_back({ActionKind::kBackward, false, rank, backward});
+    }
+    for (std::size_t forward = actions.size(); forward-- > 0;) {
+      const Action action = actions[forward];
+      actions.push_back({ActionKind::kBackward, false, action.stage, action.micro_batch});
     }
   }
   return schedule;
