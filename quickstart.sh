@@ -22,16 +22,15 @@ job() {
   done
   shift
   local key text=$out/$name.txt
-  key=$(command_line "$@" && sha256sum -- "$ppplan" "$ppplan-worker" "${inputs[@]}")
-  printf '\n'
+  key=$(command_line "$@" && printf '\n' && sha256sum -- "$ppplan" "$ppplan-worker" "${inputs[@]}")
+  printf '\n$ %s\n' "$(command_line "$@")"
   if [[ -e $output && -f $text && -f $out/$name.key && $(<"$out/$name.key") == "$key" ]]; then
-    printf '$ %s\n' "$(command_line "$@")"
     say "not done again: nothing has changed since $(date -r "$text" '+%F %T')"
     cat "$text"
     return
   fi
   rm -f "$out/$name.key"
-  show "$@" | tee "$text"
+  "$@" | tee "$text"
   printf '%s\n' "$key" >"$out/$name.key"
 }
 

@@ -101,7 +101,7 @@ setup_system_packages() {
   mapfile -t missing < <(missing_packages)
   if ((${#missing[@]} == 0)); then return; fi
   if ((EUID != 0)); then
-    fail "these system packages are missing: ${missing[*]}" "sudo apt-get install -y --no-install-recommends ${missing[*]}"
+    fail "these system packages are missing: ${missing[*]}" "sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}"
   fi
   say "installing system packages: ${missing[*]}"
   local log
