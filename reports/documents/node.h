@@ -15,7 +15,7 @@
 
 namespace ppplan {
 
-/// 1-based place of a value in its file.
+/// 1-based place of a value in its file; columns count bytes.
 struct Position {
   int line = 1;
   int column = 1;
@@ -51,10 +51,10 @@ struct ParsedFile {
 };
 
 /// Parse a text. `name` is what messages call it. Throw Error(kBadInput) "name:line:column: ..."
-/// for anything that is not one well-formed document. YAML refuses duplicate keys, anchors, aliases
-/// and tags. JSON accepts a byte-order mark and the words Infinity, -Infinity and NaN (Python
-/// writes them); of a duplicate key the last value counts (as in Python) and a warning is added; a
-/// text cut short is told with its byte offset. O(size) time and memory.
+/// for anything that is not one well-formed document in UTF-8. YAML refuses duplicate keys,
+/// anchors, aliases and tags. JSON accepts a byte-order mark and the words Infinity, -Infinity and
+/// NaN (Python writes them); of a duplicate key the last value counts (as in Python) and a warning
+/// is added; a text cut short is told with its byte offset. O(size) time and memory.
 ParsedFile parse_yaml(std::string_view text, std::string name);
 ParsedFile parse_json(std::string_view text, std::string name);
 
@@ -89,9 +89,11 @@ class Fields {
   [[nodiscard]] std::int64_t integer(std::string_view key, IntegerRange range = {}) const;
   [[nodiscard]] int count(std::string_view key, IntegerRange range = {0, 1'000'000'000}) const;
   [[nodiscard]] double number(std::string_view key, NumberRange range = {}) const;
+  /// Any number, .nan, .inf and -.inf included: what a training computed may be that.
+  [[nodiscard]] double any_number(std::string_view key) const;
   [[nodiscard]] bool boolean(std::string_view key) const;
   [[nodiscard]] Seconds seconds(std::string_view key) const;
-  [[nodiscard]] Bytes bytes(std::string_view key) const;
+  [[nodiscard]] Bytes bytes(std::string_view key) const;  ///< at most 2^53
   [[nodiscard]] BytesPerSecond bytes_per_second(std::string_view key) const;
   /// The index of the value in `words`. The message lists the words and the nearest one.
   [[nodiscard]] std::size_t word(std::string_view key, const std::vector<std::string>& words) const;
@@ -102,6 +104,7 @@ class Fields {
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key,
                                                    IntegerRange range = {}) const;
   [[nodiscard]] std::vector<double> numbers(std::string_view key, NumberRange range = {}) const;
+  [[nodiscard]] std::vector<double> any_numbers(std::string_view key) const;
 
   /// The raw value, for what no getter fits; throws when the key is absent.
   [[nodiscard]] const Node& node(std::string_view key) const;
@@ -118,6 +121,11 @@ class Fields {
   [[nodiscard]] std::string where(std::string_view key) const;
 
  private:
+  [[nodiscard]] const Node* optional_node(std::string_view key) const;
+  /// Calls read(item, path) for each item of the list of `of_what`.
+  template <typename Read>
+  void each(std::string_view key, const char* of_what, const Read& read) const;
+
   const ParsedFile* file_;
   const Node* node_;
   std::string path_;

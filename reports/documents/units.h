@@ -41,7 +41,8 @@ std::string human(Seconds time);
 std::string human(Bytes size);
 std::string human(BytesPerSecond rate);
 
-/// For people only: 134515008 -> "134.5 M". Three to four significant digits.
+/// For people only: 134515008 -> "134.5 M". Three to four significant digits; K, M, B, T, P are
+/// thousand, million, billion, trillion and 10^15.
 std::string human_count(double count);
 
 /// Reads "8GiB", "512 MiB", "2GB", "1048576": binary and decimal prefixes, any case, at most one
