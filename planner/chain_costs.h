@@ -1,0 +1,96 @@
+// What any run of layers costs as a stage, in constant time from prefix sums: its times, its
+// memory, its parameters. The one place that composes layers into stages.
+#pragma once
+
+#include "planner/batch.h"
+#include "planner/cost_table.h"
+#include "planner/range_maximum.h"
+#include "planner/schedule/simulator.h"
+#include "planner/shared_tensors.h"
+#include "reports/documents/profile.h"
+
+#include <vector>
+
+namespace ppplan::planner {
+
+/// Where a chain is cut: stage s is layers [cut[s], cut[s + 1]). Rises, starts with 0, ends with
+/// the number of layers. The first and the last stage hold a layer (tokens and labels enter there),
+/// a stage between them may be empty: it passes tensors on.
+using Cut = std::vector<int>;
+
+/// Parameters and what training keeps beside them, on one rank.
+struct StaticMemory {
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer_state;
+  [[nodiscard]] Bytes total() const { return parameters + gradients + optimizer_state; }
+};
+
+/// Costs of runs of layers [first, last) of one model for one batch split. All queries O(1) plus
+/// the number of shared tensors.
+class ChainCosts {
+ public:
+  /// Precondition: every class size is within costs.micro_batches().
+  ChainCosts(const Profile& profile, const CostTable& costs, const BatchSplit& batch);
+
+  [[nodiscard]] int layer_count() const { return layer_count_; }
+  [[nodiscard]] int class_count() const { return static_cast<int>(classes_.size()); }
+
+  /// Sums of the layers' times for a micro-batch of a class. The per-call overhead is not in them.
+  [[nodiscard]] Seconds forward(int first, int last, int class_index) const;
+  [[nodiscard]] Seconds backward(int first, int last, int class_index) const;
+  /// The least any schedule spends: input and weight gradients apart where that is faster.
+  [[nodiscard]] Seconds least_backward(int first, int last, int class_index) const;
+  [[nodiscard]] Seconds backward_input(int first, int last, int class_index) const;
+  /// The boundary tensor before layer `at`, and its transfer; 0 at both ends of the chain.
+  [[nodiscard]] Bytes boundary(int at, int class_index) const;
+  [[nodiscard]] Seconds transfer(int at, int class_index) const;
+  /// The fastest transfer over all inner boundaries.
+  [[nodiscard]] Seconds least_transfer(int class_index) const;
+
+  /// The simulator's view of the stage. Memory is composed layer by layer, by the conventions of
+  /// Measurement: a layer's `saved` holds its input where it keeps it, never its output.
+  ///   saved:         sum of saved; of an empty stage the tensor it passes on
+  ///   forward peak:  max over l of (saved of the layers before l + l's input + forward_peak(l))
+  ///   backward peak: max over l of (backward_peak(l) - saved of the layers after l, given back by
+  ///                  then, + the gradient that the layer after l hands to l)
+  /// The gradient that arrives from the next stage is a buffer of the schedule, not counted here.
+  [[nodiscard]] StageCost stage(int first, int last, int class_index) const;
+
+  [[nodiscard]] StaticMemory static_memory(int first, int last) const;
+  [[nodiscard]] Seconds optimizer(int first, int last) const;
+
+  /// Time of reducing shared tensors' gradients by rank: with n ranks holding a tensor, each sends
+  /// it and receives it n - 1 times. O(stages x shared tensors).
+  [[nodiscard]] std::vector<Seconds> reduction(const Cut& cut) const;
+  /// The least reduction of any cut with a boundary at `first` and at `last`. So that it never
+  /// falls when `last` rises, a boundary at `last` counts only between a tensor's users of which
+  /// one is the last layer (a head tied to the embedding).
+  [[nodiscard]] Seconds least_reduction(int first, int last) const;
+
+ private:
+  /// Prefix sums over layers for one class; [layer] sums the layers before it.
+  struct ClassSums {
+    std::vector<Seconds> forward, backward, backward_input, backward_weight, least_backward;
+    std::vector<Bytes> saved, output, weight_pending;
+    std::vector<Seconds> transfer;  ///< [layer]: of the boundary before it
+    Seconds least_transfer{0};
+    RangeMaximum forward_peak;             ///< of held before the layer + its forward peak
+    RangeMaximum backward_peak;            ///< of held up to the layer's end + its backward peak
+    std::vector<Bytes> own_backward_peak;  ///< [layer]
+  };
+
+  static ClassSums sum_class(const Profile& profile, const CostTable& costs, int micro_batch);
+  [[nodiscard]] const ClassSums& of(int class_index) const {
+    return classes_[static_cast<std::size_t>(class_index)];
+  }
+
+  int layer_count_;
+  std::vector<ClassSums> classes_;
+  std::vector<Bytes> parameters_, gradients_,
+      optimizer_state_;  ///< prefix sums, every copy counted
+  std::vector<Seconds> optimizer_;
+  std::vector<SharedTensor> shared_;
+};
+
+}  // namespace ppplan::planner

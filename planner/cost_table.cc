@@ -1,0 +1,180 @@
+#include "planner/cost_table.h"
+
+#include "reports/documents/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace ppplan::planner {
+namespace {
+
+/// Measured costs of one kind: sequence -> micro-batch -> cost.
+using Grid = std::map<std::int64_t, std::map<int, LayerCost>>;
+
+Seconds between(Seconds low, Seconds high, double share) {
+  return low + (high - low) * share;
+}
+
+Bytes between(Bytes low, Bytes high, double share) {
+  return low + Bytes{std::llround(static_cast<double>((high - low).count) * share)};
+}
+
+LayerCost between(const LayerCost& low, const LayerCost& high, double share) {
+  const auto mix = [&](auto LayerCost::*field) { return between(low.*field, high.*field, share); };
+  return {.forward = mix(&LayerCost::forward),
+          .backward = mix(&LayerCost::backward),
+          .backward_input = mix(&LayerCost::backward_input),
+          .backward_weight = mix(&LayerCost::backward_weight),
+          .saved = mix(&LayerCost::saved),
+          .forward_peak = mix(&LayerCost::forward_peak),
+          .backward_peak = mix(&LayerCost::backward_peak),
+          .weight_pending = mix(&LayerCost::weight_pending),
+          .output = mix(&LayerCost::output)};
+}
+
+/// The cost at `at`, which lies within the keys of `row`.
+LayerCost interpolate(const std::map<int, LayerCost>& row, int at) {
+  const auto high = row.lower_bound(at);
+  assert(high != row.end());
+  if (high->first == at) return high->second;
+  assert(high != row.begin());
+  const auto low = std::prev(high);
+  const double share = static_cast<double>(at - low->first) / (high->first - low->first);
+  return between(low->second, high->second, share);
+}
+
+[[noreturn]] void fail_missing(const std::string& what, const std::string& kind) {
+  throw Error(Failure::kBadInput, fmt::format("the profile has {} of '{}'", what, kind),
+              "profile the model again");
+}
+
+bool usable(const Measurement& row) {
+  return row.tensor_parallel == 1 && row.recompute == "none";
+}
+
+/// The measured number of busy workers that stands for `wanted`.
+int nearest_workers(const std::set<int>& measured, int wanted) {
+  const auto at_least = measured.lower_bound(wanted);
+  return at_least != measured.end() ? *at_least : *measured.rbegin();
+}
+
+template <typename Row, typename Fits>
+std::optional<int> workers_of(const std::vector<Row>& rows, int wanted, Fits fits) {
+  std::set<int> measured;
+  for (const Row& row : rows) {
+    if (fits(row)) measured.insert(row.concurrent_workers);
+  }
+  if (measured.empty()) return std::nullopt;
+  return nearest_workers(measured, wanted);
+}
+
+Grid grid_of(const Profile& profile, int kind, int worker_count) {
+  const auto fits = [&](const Measurement& row) { return usable(row) && row.kind == kind; };
+  Grid grid;
+  const std::optional<int> workers = workers_of(profile.measurements, worker_count, fits);
+  for (const Measurement& row : profile.measurements) {
+    if (!workers || !fits(row) || row.concurrent_workers != *workers) continue;
+    grid[row.sequence][row.micro_batch] = {.forward = row.forward.median,
+                                           .backward = row.backward.median,
+                                           .backward_input = row.backward_input.median,
+                                           .backward_weight = row.backward_weight.median,
+                                           .saved = row.saved,
+                                           .forward_peak = row.forward_peak,
+                                           .backward_peak = row.backward_peak,
+                                           .weight_pending = row.weight_pending,
+                                           .output = row.output};
+  }
+  return grid;
+}
+
+/// One row of the grid at `sequence`, itself interpolated where that was not measured.
+std::map<int, LayerCost> row_at(const Grid& grid, std::int64_t sequence, const std::string& kind) {
+  if (const auto exact = grid.find(sequence); exact != grid.end()) return exact->second;
+  const auto high = grid.upper_bound(sequence);
+  if (high == grid.end() || high == grid.begin()) {
+    throw Error(Failure::kBadInput,
+                fmt::format("sequence {} is outside what the profile measured for '{}': {} to {}",
+                            sequence, kind, grid.begin()->first, grid.rbegin()->first),
+                fmt::format("measure it: ppplan profile ... --sequences {}", sequence));
+  }
+  const auto low = std::prev(high);
+  const double share =
+      static_cast<double>(sequence - low->first) / static_cast<double>(high->first - low->first);
+  const int least = std::max(low->second.begin()->first, high->second.begin()->first);
+  const int most = std::min(low->second.rbegin()->first, high->second.rbegin()->first);
+  std::map<int, LayerCost> row;
+  for (const auto* side : {&low->second, &high->second}) {
+    for (const auto& [micro_batch, cost] : *side) {
+      if (micro_batch < least || micro_batch > most) continue;
+      row[micro_batch] = between(interpolate(low->second, micro_batch),
+                                 interpolate(high->second, micro_batch), share);
+    }
+  }
+  if (row.empty()) {
+    throw Error(Failure::kBadInput,
+                fmt::format("no micro-batch size of '{}' was measured at both sequence {} and {}",
+                            kind, low->first, high->first),
+                fmt::format("measure it: ppplan profile ... --sequences {}", sequence));
+  }
+  return row;
+}
+
+OptimizerCost optimizer_of(const Profile& profile, int kind, int worker_count) {
+  const auto of_kind = [&](const OptimizerCost& row) { return row.kind == kind; };
+  const std::optional<int> workers = workers_of(profile.optimizer, worker_count, of_kind);
+  for (const OptimizerCost& row : profile.optimizer) {
+    if (of_kind(row) && row.concurrent_workers == *workers) return row;
+  }
+  const LayerKind& layer_kind = profile.model.kinds[static_cast<std::size_t>(kind)];
+  if (!layer_kind.parameters.empty()) fail_missing("no optimizer's cost", layer_kind.name);
+  return {};
+}
+
+}  // namespace
+
+CostTable::CostTable(const Profile& profile, std::int64_t sequence, int rank_count)
+    : costs_(profile.model.kinds.size()),
+      optimizer_(profile.model.kinds.size()),
+      micro_batches_{1, std::numeric_limits<int>::max()} {
+  const int device_count = std::max(1, static_cast<int>(profile.devices.size()));
+  const int worker_count = std::min(rank_count, device_count);
+  std::set<int> kinds;
+  for (const Layer& layer : profile.model.layers) kinds.insert(layer.kind);
+  for (const int kind : kinds) {
+    const auto index = static_cast<std::size_t>(kind);
+    const std::string& name = profile.model.kinds[index].name;
+    const Grid grid = grid_of(profile, kind, worker_count);
+    if (grid.empty()) fail_missing("no measurements", name);
+    const std::map<int, LayerCost> row = row_at(grid, sequence, name);
+    micro_batches_.least = std::max<std::int64_t>(micro_batches_.least, row.begin()->first);
+    micro_batches_.most = std::min<std::int64_t>(micro_batches_.most, row.rbegin()->first);
+    costs_[index] = row;
+    optimizer_[index] = optimizer_of(profile, kind, worker_count);
+  }
+}
+
+LayerCost CostTable::layer(int kind, int micro_batch) const {
+  return interpolate(costs_[static_cast<std::size_t>(kind)], micro_batch);
+}
+
+const OptimizerCost& CostTable::optimizer(int kind) const {
+  return optimizer_[static_cast<std::size_t>(kind)];
+}
+
+std::vector<std::int64_t> measured_sequences(const Profile& profile) {
+  std::set<std::int64_t> sequences;
+  for (const Measurement& row : profile.measurements) {
+    if (usable(row)) sequences.insert(row.sequence);
+  }
+  return {sequences.begin(), sequences.end()};
+}
+
+}  // namespace ppplan::planner
