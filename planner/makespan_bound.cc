@@ -1,0 +1,96 @@
+#include "planner/makespan_bound.h"
+
+#include <algorithm>
+
+namespace ppplan::planner {
+
+BoundKind bound_kind(const std::string& schedule) {
+  if (schedule == "naive") return BoundKind::kNaive;
+  if (schedule == "gpipe") return BoundKind::kGpipe;
+  if (schedule == "1f1b") return BoundKind::k1f1b;
+  return BoundKind::kAny;
+}
+
+MakespanBound::MakespanBound(const ChainCosts& costs, const BatchSplit& batch, int stage_count,
+                             Seconds call_overhead, BoundKind kind)
+    : costs_(costs),
+      batch_(batch),
+      stage_count_(stage_count),
+      call_overhead_(call_overhead),
+      kind_(kind),
+      full_count_(static_cast<double>(batch.micro_batch_count() - batch.last_class())) {
+  if (kind_ == BoundKind::kNaive) naive_makespan_ = one_by_one();
+}
+
+/// Forward through layers [first, last) in `stages` stages and backward again, transfers included.
+Seconds MakespanBound::there_and_back(int first, int last, int stages, int forward_class,
+                                      int backward_class) const {
+  const Seconds backward = kind_ == BoundKind::kAny
+                               ? std::min(costs_.backward(first, last, backward_class),
+                                          costs_.backward_input(first, last, backward_class))
+                               : costs_.backward(first, last, backward_class);
+  const Seconds per_stage = 2.0 * call_overhead_ + costs_.least_transfer(forward_class) +
+                            costs_.least_transfer(backward_class);
+  return costs_.forward(first, last, forward_class) + backward + per_stage * stages;
+}
+
+Seconds MakespanBound::one_by_one() const {
+  Seconds total{0};
+  for (int index = 0; index < batch_.class_count(); ++index) {
+    const Seconds transfers = 2.0 * costs_.least_transfer(index);
+    const Seconds once =
+        there_and_back(0, costs_.layer_count(), stage_count_, index, index) - transfers;
+    total += once * (index == 0 ? full_count_ : 1.0);
+  }
+  return total;
+}
+
+Seconds MakespanBound::at(int stage, int first, int last) const {
+  if (kind_ == BoundKind::kNaive) return naive_makespan_;
+  const int tail = batch_.last_class();
+  Seconds forward{0};
+  Seconds backward{0};
+  for (int index = 0; index < batch_.class_count(); ++index) {
+    const double count = index == 0 ? full_count_ : 1.0;
+    const Seconds once = kind_ == BoundKind::kAny ? costs_.least_backward(first, last, index)
+                                                  : costs_.backward(first, last, index);
+    forward += (costs_.forward(first, last, index) + call_overhead_) * count;
+    backward += (once + call_overhead_) * count;
+  }
+  const Seconds own = there_and_back(0, first, stage, 0, tail) + forward + backward;
+  switch (kind_) {
+    case BoundKind::kGpipe:
+      // The last micro-batch goes up, the first one's gradient comes down.
+      return own + there_and_back(last, costs_.layer_count(), stage_count_ - 1 - stage, tail, 0);
+    case BoundKind::k1f1b:
+      return own + excursions(stage, first, last);
+    default:
+      return own;
+  }
+}
+
+/// What the ways up add to the stage's own work.
+Seconds MakespanBound::excursions(int stage, int first, int last) const {
+  const int above = stage_count_ - 1 - stage;
+  if (above == 0) return Seconds(0);
+  const int count = batch_.micro_batch_count();
+  const int tail = batch_.last_class();
+  const int layers = costs_.layer_count();
+  const Seconds none{0};
+  const Seconds forward = costs_.forward(first, last, 0) + call_overhead_;
+  const Seconds backward = costs_.backward(first, last, 0) + call_overhead_;
+  const int skipped = std::min(above, count - 1);
+  Seconds skipped_forward = forward * skipped;
+  if (skipped == count - 1 && skipped > 0) {
+    skipped_forward += costs_.forward(first, last, tail) - costs_.forward(first, last, 0);
+  }
+  const Seconds up = there_and_back(last, layers, above, 0, 0);
+  const Seconds up_last = there_and_back(last, layers, above, tail, tail);
+  const Seconds at_start = std::max(none, up - skipped_forward);
+  const Seconds at_end = std::max(none, up_last - backward * skipped);
+  if (count < above + 2) return std::max(at_start, at_end);
+  const int between = (count - 1) / (above + 1) - 1;
+  return at_start + at_end + std::max(none, up - (forward + backward) * above) * between;
+}
+
+}  // namespace ppplan::planner

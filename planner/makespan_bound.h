@@ -1,0 +1,61 @@
+// Lower bounds on the makespan of a schedule, from one stage alone: what prunes the search for a
+// cut.
+#pragma once
+
+#include "planner/batch.h"
+#include "planner/chain_costs.h"
+
+#include <string>
+
+namespace ppplan::planner {
+
+/// Which dependencies a bound may count on.
+enum class BoundKind {
+  kAny,    ///< any schedule of one stage a rank
+  kNaive,  ///< one micro-batch after the other
+  kGpipe,  ///< all forwards, then all backwards
+  k1f1b,   ///< p - s - 1 forwards, then forward and backward in turn
+};
+
+/// The sharpest kind that holds for a schedule of this name.
+BoundKind bound_kind(const std::string& schedule);
+
+/// The longest path through a stage's actions that uses only the stage's own times, sums over the
+/// layers before and after it (which no cut changes), and the least transfer. Each is a path of the
+/// schedule's dependency graph, hence a lower bound for every cut that has this stage.
+///
+/// Letters: F, B a stage's forward and backward of one micro-batch, D the way down to the stage and
+/// back at the end (F and B of the layers before it, transfers), U the way up to the last stage and
+/// back (likewise after it), m micro-batches, w = p - s - 1.
+///   any    D + m (F + B)
+///   gpipe  D + m (F + B) + U
+///   1f1b   D + m (F + B), and wherever the way up takes longer than what the stage does meanwhile
+///   it
+///          counts instead: U for w F at the start, U for w B at the end, and between them, as
+///          often as it fits, U for w (F + B). The last is how transfers that do not hide lengthen
+///          the period.
+/// Rises with `last` as long as no boundary differs. O(1).
+class MakespanBound {
+ public:
+  /// `costs` and `batch` must outlive this.
+  MakespanBound(const ChainCosts& costs, const BatchSplit& batch, int stage_count,
+                Seconds call_overhead, BoundKind kind);
+
+  [[nodiscard]] Seconds at(int stage, int first, int last) const;
+
+ private:
+  [[nodiscard]] Seconds there_and_back(int first, int last, int stages, int forward_class,
+                                       int backward_class) const;
+  [[nodiscard]] Seconds one_by_one() const;
+  [[nodiscard]] Seconds excursions(int stage, int first, int last) const;
+
+  const ChainCosts& costs_;
+  const BatchSplit& batch_;
+  int stage_count_;
+  Seconds call_overhead_;
+  BoundKind kind_;
+  double full_count_;  ///< micro-batches of class 0
+  Seconds naive_makespan_{0};
+};
+
+}  // namespace ppplan::planner

@@ -1,0 +1,92 @@
+#include "planner/memory_forms.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace ppplan::planner {
+namespace {
+
+template <typename Form>
+bool exceeds(const Form& larger, const Form& smaller) {
+  bool all = true;
+  for (std::size_t at = 0; at < larger.size(); ++at) all &= larger[at] >= smaller[at];
+  return all;
+}
+
+}  // namespace
+
+MemoryForms::MemoryForms(const Schedule& schedule, std::span<const int> class_of_micro_batch,
+                         int rank) {
+  const int last_stage = schedule.stage_count() - 1;
+  Form held{};                    // saved and pending multiples
+  std::vector<std::size_t> sent;  // what the action before sent
+  const auto record = [&](std::vector<std::size_t> running) {
+    Form form = held;
+    for (const std::size_t at : sent) ++form[at];
+    for (const std::size_t at : running) ++form[at];
+    keep(form);
+  };
+  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+    assert(action.stage == rank);
+    const int index = class_of_micro_batch[static_cast<std::size_t>(action.micro_batch)];
+    assert(index < static_cast<int>(kMaxClasses));
+    const auto arrives = [&]() -> std::vector<std::size_t> {
+      if (rank == last_stage) return {slot(kBackwardPeak, index)};
+      return {slot(kBackwardPeak, index), slot(kOutput, index)};
+    };
+    switch (action.kind) {
+      case ActionKind::kForward:
+        record({slot(kForwardPeak, index)});
+        ++held[slot(kSaved, index)];
+        sent.clear();
+        if (rank < last_stage) sent.push_back(slot(kOutput, index));
+        break;
+      case ActionKind::kBackward:
+      case ActionKind::kBackwardInput:
+        record(arrives());
+        if (action.kind == ActionKind::kBackward) {
+          --held[slot(kSaved, index)];
+        } else {
+          ++held[slot(kWeightPending, index)];
+        }
+        sent.clear();
+        if (rank > 0) sent.push_back(slot(kReceived, index));
+        break;
+      case ActionKind::kBackwardWeight:
+        record({});
+        --held[slot(kSaved, index)];
+        --held[slot(kWeightPending, index)];
+        break;
+      default:
+        continue;
+    }
+    record({});
+  }
+}
+
+void MemoryForms::keep(const Form& form) {
+  for (const Form& kept : forms_) {
+    if (exceeds(kept, form)) return;
+  }
+  std::erase_if(forms_, [&](const Form& kept) { return exceeds(form, kept); });
+  forms_.push_back(form);
+}
+
+Bytes MemoryForms::peak(std::span<const StageCost> costs, std::span<const Bytes> received) const {
+  std::int64_t most = 0;
+  for (const Form& form : forms_) {
+    std::int64_t total = 0;
+    for (std::size_t index = 0; index < costs.size(); ++index) {
+      const std::int32_t* times = form.data() + index * kQuantityCount;
+      const StageCost& cost = costs[index];
+      total += times[kSaved] * cost.saved.count + times[kForwardPeak] * cost.forward_peak.count +
+               times[kBackwardPeak] * cost.backward_peak.count +
+               times[kWeightPending] * cost.weight_pending.count +
+               times[kOutput] * cost.output.count + times[kReceived] * received[index].count;
+    }
+    most = std::max(most, total);
+  }
+  return {most};
+}
+
+}  // namespace ppplan::planner
