@@ -1,0 +1,136 @@
+#include "planner/infeasible.h"
+
+#include "planner/schedule/generators.h"
+#include "reports/documents/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <optional>
+
+namespace ppplan::planner {
+namespace {
+
+/// nearest_fit of a changed question; empty when the change leaves the profile.
+std::optional<NearestFit> try_again(const Question& question) {
+  try {
+    return nearest_fit(question);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool would_fit(const Question& question) {
+  const std::optional<NearestFit> nearest = try_again(question);
+  return nearest && nearest->fits();
+}
+
+std::optional<std::string> smaller_micro_batch(Question question) {
+  if (!question.micro_batch) return std::nullopt;
+  const int pinned = *question.micro_batch;
+  for (int size = pinned - 1; size >= 1; --size) {
+    question.micro_batch = size;
+    if (would_fit(question)) return fmt::format("--micro-batch {}", size);
+  }
+  return std::nullopt;
+}
+
+/// One more stage at a time at first, then doubling: the least of the next 16 is exact.
+std::optional<std::string> more_stages(Question question) {
+  const auto layer_count = static_cast<int>(question.profile->model.layers.size());
+  const int most = question.stage_counts.back();
+  if (question.profile->links.empty()) return std::nullopt;
+  for (int count = most + 1; count <= layer_count; count += count < most + 16 ? 1 : count) {
+    question.stage_counts = {count};
+    if (would_fit(question)) return fmt::format("--stages {}", count);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> other_schedule(Question question) {
+  const std::vector<std::string> allowed = question.schedules;
+  for (const std::string& name : schedule_names()) {
+    if (std::ranges::find(allowed, name) != allowed.end()) continue;
+    question.schedules = {name};
+    if (would_fit(question)) return fmt::format("--schedule {}", name);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> shorter_sequence(Question question) {
+  std::vector<std::int64_t> sequences = measured_sequences(*question.profile);
+  std::ranges::reverse(sequences);
+  const std::int64_t asked = question.sequence;
+  for (const std::int64_t sequence : sequences) {
+    if (sequence >= asked) continue;
+    question.sequence = sequence;
+    if (would_fit(question)) return fmt::format("--sequence {}", sequence);
+  }
+  return std::nullopt;
+}
+
+/// The limit that lets the nearest plan in, rounded up to whole MiB.
+std::string more_memory(const Question& question, const NearestFit& nearest) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  const std::int64_t mebibytes = (nearest.needed.count + kMiB - 1) / kMiB;
+  return question.memory ? fmt::format("--memory {}MiB", mebibytes)
+                         : fmt::format("devices of {} MiB", mebibytes);
+}
+
+}  // namespace
+
+NearestFit nearest_fit(const Question& question) {
+  NearestFit nearest;
+  double least = kUnreachable;
+  for (const int stage_count : question.stage_counts) {
+    for (const auto& basis : cost_bases(question, stage_count)) {
+      for (const Candidate& candidate : candidates(question, basis, stage_count)) {
+        const auto excess = [&](int stage, int first, int last) {
+          const Bytes allowed = candidate.allowed()[static_cast<std::size_t>(stage)];
+          return static_cast<double>((candidate.memory(stage, first, last) - allowed).count);
+        };
+        const std::optional<Bottleneck> found =
+            least_bottleneck(candidate.basis().chain.layer_count(), stage_count, excess, least);
+        if (!found) continue;
+        least = found->bound;
+        const Evaluation evaluation = candidate.evaluate(found->cut);
+        const int rank = evaluation.fullest_rank(candidate.allowed());
+        const MemoryBreakdown& memory = evaluation.memory[static_cast<std::size_t>(rank)];
+        nearest = {.cut = found->cut,
+                   .schedule = candidate.schedule().name,
+                   .micro_batch = candidate.micro_batch(),
+                   .rank = rank,
+                   .needed = memory.total(),
+                   .kept = memory.parameters + memory.gradients + memory.optimizer_state,
+                   .allowed = candidate.allowed()[static_cast<std::size_t>(rank)]};
+      }
+    }
+  }
+  return nearest;
+}
+
+Infeasible explain_infeasible(const Question& question) {
+  const NearestFit nearest = nearest_fit(question);
+  assert(!nearest.fits());
+  Infeasible answer{
+      .rank = nearest.rank,
+      .needed = nearest.needed,
+      .allowed = nearest.allowed,
+      .reason = fmt::format(
+          "no plan fits the memory: at best rank {} of {} needs {} ({} of them parameters, "
+          "gradients "
+          "and optimizer state), and {} are allowed ({}, micro-batches of {}, {} tokens)",
+          nearest.rank, nearest.cut.size() - 1, human(nearest.needed), human(nearest.kept),
+          human(nearest.allowed), nearest.schedule, nearest.micro_batch, question.sequence),
+      .remedies = {}};
+  for (const auto& remedy : {smaller_micro_batch(question), other_schedule(question),
+                             more_stages(question), shorter_sequence(question)}) {
+    if (remedy) answer.remedies.push_back(*remedy);
+  }
+  answer.remedies.push_back(more_memory(question, nearest));
+  return answer;
+}
+
+}  // namespace ppplan::planner

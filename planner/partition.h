@@ -1,0 +1,70 @@
+// From a profile and limits to a plan: micro-batch size, schedule and cut whose simulated step is
+// shortest, or the reason why none fits.
+#pragma once
+
+#include "planner/schedule/schedule.h"
+#include "planner/schedule/simulator.h"
+#include "reports/documents/plan.h"
+#include "reports/documents/profile.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ppplan::planner {
+
+/// What is asked. An empty optional leaves the choice to the planner.
+struct PartitionOptions {
+  /// Any number up to the profile's devices when empty.
+  std::optional<int> stage_count = std::nullopt;
+  std::int64_t global_batch = 0;  ///< samples a step
+  /// Samples; any size that was measured or lies between measured ones when empty.
+  std::optional<int> micro_batch = std::nullopt;
+  /// Tokens a sample; the longest measured when empty.
+  std::optional<std::int64_t> sequence = std::nullopt;
+  /// A rank's limit; its device's when empty.
+  std::optional<Bytes> memory = std::nullopt;
+  /// Allowed ones. Of plans equally fast the one that needs least memory, then the first of these.
+  std::vector<std::string> schedules = {"1f1b", "gpipe", "naive"};
+};
+
+/// How the plan was found. A candidate is a number of stages, a micro-batch size and a schedule.
+struct SearchCounts {
+  int candidate_count = 0;
+  int excluded_count = 0;            ///< by their lower bound, without a search for their best cut
+  std::int64_t simulated_count = 0;  ///< whole cuts
+  bool proven = false;               ///< no cut of any candidate is faster
+};
+
+struct Planned {
+  Plan plan;
+  Schedule schedule;
+  Timeline timeline;  ///< of one step
+  SearchCounts search;
+};
+
+/// No plan fits. `needed` and `allowed` are those of the binding rank in the plan that comes
+/// nearest.
+struct Infeasible {
+  int rank = 0;
+  Bytes needed;
+  Bytes allowed;
+  std::string reason;                 ///< one line, lower case
+  std::vector<std::string> remedies;  ///< each alone makes it fit, found by planning again
+};
+
+/// The plan with the shortest step: simulated makespan + reduction of shared tensors + the slowest
+/// rank's optimizer + the profile's step overhead. All sizes of micro-batch from 1 to the global
+/// batch within the measured range are tried, with a smaller last one where they do not divide it.
+/// The further devices of more stages than the profile has are taken to be like its last one.
+/// lower_bound: over all cuts of all sizes the largest, by stage, of the way to the stage and back
+/// plus the stage's work, whatever the schedule; and the way of one micro-batch through all layers.
+/// Throws Error(kBadInput) for what contradicts itself or lies outside the profile.
+/// Deterministic: work is limited by counts, never by time; where the limit is reached
+/// search.proven is false.
+std::variant<Planned, Infeasible> partition(const Profile& profile,
+                                            const PartitionOptions& options);
+
+}  // namespace ppplan::planner
