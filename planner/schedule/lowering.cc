@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 namespace ppplan::planner {
@@ -18,6 +17,7 @@ using Slot = std::int64_t;
 /// A tensor that goes from one rank to another in the slot in which it is made.
 struct Transfer {
   Slot slot = 0;
+  bool from_odd_rank = false;
   Action send;
 
   auto operator<=>(const Transfer&) const = default;
@@ -45,7 +45,8 @@ NominalRun run_nominally(const Schedule& schedule) {
     const bool onwards = action.kind == ActionKind::kForward;
     if (!apart(schedule, action.stage, action.stage + (onwards ? 1 : -1))) return;
     const ActionKind kind = onwards ? ActionKind::kSendActivation : ActionKind::kSendGradient;
-    run.transfers.push_back({finish, {kind, false, action.stage, action.micro_batch}});
+    run.transfers.push_back(
+        {finish, rank_index % 2 == 1, {kind, false, action.stage, action.micro_batch}});
   });
   std::ranges::sort(run.transfers);
   return run;
@@ -70,7 +71,7 @@ Schedule with_communication(const Schedule& schedule) {
       lowered.ranks[rank].back().overlapped = false;
     }
   };
-  for (const auto& [slot, send] : run.transfers) {
+  for (const auto& [slot, from_odd_rank, send] : run.transfers) {
     for (const Action& end : {send, counterpart(send)}) {
       const auto rank = static_cast<std::size_t>(*rank_at(schedule, end.stage));
       copy_computations(rank, slot);

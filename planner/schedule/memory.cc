@@ -1,4 +1,6 @@
-// Follows what each rank holds along its own order of actions (memory_peaks of simulator.h).
+// Follows what each rank holds along its own order of actions (memory_peaks of simulator.h,
+// memory_timeline of analysis.h).
+#include "planner/schedule/analysis.h"
 #include "planner/schedule/simulator.h"
 #include "planner/schedule/walk.h"
 
@@ -19,7 +21,9 @@ class RankLevel {
   RankLevel(const Schedule& schedule, const ScheduleCosts& costs)
       : schedule_(schedule), costs_(costs) {}
 
-  void pass(const Action& action) {
+  /// Runs the action; gives the fullest moment while it runs.
+  RankMemory pass(const Action& action) {
+    during_ = {};
     const StageCost& cost = cost_of(costs_, action.stage, action.micro_batch);
     const int last_stage = schedule_.stage_count() - 1;
     switch (action.kind) {
@@ -48,9 +52,10 @@ class RankLevel {
         activations_ -= cost.saved + cost.weight_pending;
         break;
       default:
-        return;
+        break;
     }
     record(Bytes{0}, Bytes{0});
+    return during_;
   }
 
   [[nodiscard]] const RankMemory& peak() const { return peak_; }
@@ -64,7 +69,9 @@ class RankLevel {
 
   void record(Bytes transient, Bytes received) {
     peak_.in_flight = std::max(peak_.in_flight, in_flight_);
-    const RankMemory now{activations_, transient, sent_ + received, peak_.in_flight};
+    RankMemory now{activations_, transient, sent_ + received, in_flight_};
+    if (now.total() >= during_.total()) during_ = now;
+    now.in_flight = peak_.in_flight;
     if (now.total() > peak_.total()) peak_ = now;
   }
 
@@ -73,6 +80,7 @@ class RankLevel {
   Bytes activations_;
   Bytes sent_;  ///< what the last action sent: it may still be on its way during the next one
   int in_flight_ = 0;
+  RankMemory during_;
   RankMemory peak_;
 };
 
@@ -82,10 +90,27 @@ std::vector<RankMemory> memory_peaks(const Schedule& schedule, const ScheduleCos
   std::vector<RankMemory> peaks;
   for (const std::vector<Action>& actions : schedule.ranks) {
     RankLevel level(schedule, costs);
-    for (const Action& action : actions) level.pass(action);
+    for (const Action& action : actions) {
+      if (!is_communication(action.kind)) level.pass(action);
+    }
     peaks.push_back(level.peak());
   }
   return peaks;
+}
+
+std::vector<std::vector<MemorySample>> memory_timeline(const Schedule& schedule,
+                                                       const ScheduleCosts& costs,
+                                                       const Timeline& timeline) {
+  std::vector<std::vector<MemorySample>> samples;
+  for (const std::vector<TimedAction>& actions : timeline.ranks) {
+    RankLevel level(schedule, costs);
+    std::vector<MemorySample>& of_rank = samples.emplace_back();
+    of_rank.reserve(actions.size());
+    for (const auto& [action, start, finish] : actions) {
+      of_rank.push_back({start, finish, level.pass(action)});
+    }
+  }
+  return samples;
 }
 
 }  // namespace ppplan::planner

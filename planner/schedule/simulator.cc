@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 
 namespace ppplan::planner {
@@ -48,6 +49,30 @@ Seconds duration(const Action& action, const StageCost& cost) {
   }
 }
 
+/// Runs one step on ranks that become free at `free`, which is moved on; calls record(rank, timed
+/// action) for each action.
+template <typename Record>
+void run_step(const Schedule& schedule, const ScheduleCosts& costs, std::vector<Seconds>& free,
+              Record&& record) {
+  const CostTable table(costs);
+  std::vector<Seconds> arrival(ResultIndex(schedule).size());
+  const std::vector<int>& rank_of_stage = schedule.rank_of_stage;
+  walk(schedule, [&](int rank, const Action& action, const ActionResults& results) {
+    const StageCost& cost = table.of(action.stage, action.micro_batch);
+    Seconds start = free[static_cast<std::size_t>(rank)];
+    if (results.needed != ActionResults::kNone) start = std::max(start, arrival[results.needed]);
+    const Seconds finish = start + duration(action, cost) + costs.call_overhead;
+    free[static_cast<std::size_t>(rank)] = finish;
+    record(rank, TimedAction{action, start, finish});
+    if (results.made == ActionResults::kNone) return;
+    const bool onwards = action.kind == ActionKind::kForward;
+    const auto user = static_cast<std::size_t>(action.stage) + (onwards ? 1 : SIZE_MAX);
+    const bool travels = user < rank_of_stage.size() && rank_of_stage[user] != rank;
+    const Seconds transfer = onwards ? cost.send_activation : cost.send_gradient;
+    arrival[results.made] = travels ? finish + transfer : finish;
+  });
+}
+
 }  // namespace
 
 ScheduleCosts uniform_costs(const Schedule& schedule, const RankTimes& times) {
@@ -77,35 +102,44 @@ double Timeline::bubble() const {
 }
 
 Timeline simulate(const Schedule& schedule, const ScheduleCosts& costs) {
-  const CostTable table(costs);
   Timeline timeline;
   timeline.ranks.resize(schedule.ranks.size());
   timeline.busy.assign(schedule.ranks.size(), Seconds(0));
   for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     timeline.ranks[rank].reserve(schedule.ranks[rank].size());
   }
-  std::vector<Seconds> arrival(ResultIndex(schedule).size());
   std::vector<Seconds> free(schedule.ranks.size(), Seconds(0));
-  const std::vector<int>& rank_of_stage = schedule.rank_of_stage;
-  walk(schedule, [&](int rank_index, const Action& action, const ActionResults& results) {
-    const auto rank = static_cast<std::size_t>(rank_index);
-    const StageCost& cost = table.of(action.stage, action.micro_batch);
-    const Seconds taken = duration(action, cost) + costs.call_overhead;
-    Seconds start = free[rank];
-    if (results.needed != ActionResults::kNone) start = std::max(start, arrival[results.needed]);
-    const Seconds finish = start + taken;
-    free[rank] = finish;
-    timeline.busy[rank] += taken;
-    timeline.ranks[rank].push_back({action, start, finish});
-    if (results.made == ActionResults::kNone) return;
-    const bool onwards = action.kind == ActionKind::kForward;
-    const auto user = static_cast<std::size_t>(action.stage) + (onwards ? 1 : SIZE_MAX);
-    const bool travels = user < rank_of_stage.size() && rank_of_stage[user] != rank_index;
-    const Seconds transfer = onwards ? cost.send_activation : cost.send_gradient;
-    arrival[results.made] = travels ? finish + transfer : finish;
+  run_step(schedule, costs, free, [&](int rank, const TimedAction& timed) {
+    timeline.ranks[static_cast<std::size_t>(rank)].push_back(timed);
+    timeline.busy[static_cast<std::size_t>(rank)] += timed.finish - timed.start;
   });
-  for (const Seconds finish : free) timeline.makespan = std::max(timeline.makespan, finish);
+  timeline.makespan = *std::ranges::max_element(free);
   return timeline;
+}
+
+Seconds makespan(const Schedule& schedule, const ScheduleCosts& costs) {
+  std::vector<Seconds> free(schedule.ranks.size(), Seconds(0));
+  run_step(schedule, costs, free, [](int, const TimedAction&) {});
+  return *std::ranges::max_element(free);
+}
+
+Seconds steady_period(const Schedule& schedule, const ScheduleCosts& costs) {
+  constexpr int kMostSteps = 64;
+  std::vector<Seconds> free(schedule.ranks.size(), Seconds(0));
+  std::vector<Seconds> ends;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const std::vector<Seconds> before = free;
+    run_step(schedule, costs, free, [](int, const TimedAction&) {});
+    ends.push_back(*std::ranges::max_element(free));
+    const Seconds period = free[0] - before[0];
+    bool settled = true;
+    for (std::size_t rank = 0; rank < free.size(); ++rank) {
+      settled = settled && std::abs((free[rank] - before[rank]) / period - 1.0) < 1e-9;
+    }
+    if (settled) return period;
+  }
+  constexpr std::size_t kHalf = kMostSteps / 2;  // every rank in a rhythm of several steps
+  return (ends.back() - ends[kHalf - 1]) / static_cast<double>(kHalf);
 }
 
 }  // namespace ppplan::planner

@@ -70,6 +70,15 @@ struct RankMemory {
 /// finish. Deterministic; O(actions).
 Timeline simulate(const Schedule& schedule, const ScheduleCosts& costs);
 
+/// The makespan alone: what `simulate` gives, without its timeline.
+Seconds makespan(const Schedule& schedule, const ScheduleCosts& costs);
+
+/// Time from step to step when steps follow each other without a barrier (no rank waits for the
+/// others before its optimizer step, as with post-validation; Qi et al. 2023, section 4): never
+/// more than the makespan. Found by running steps until every rank advances alike; where the rhythm
+/// takes several steps, their mean. O(steps * actions), at most 64 steps.
+Seconds steady_period(const Schedule& schedule, const ScheduleCosts& costs);
+
 /// Follows each rank's own order: a forward adds `saved`, a full or weight-gradient backward frees
 /// it; an input-gradient backward adds `weight_pending` until its weight-gradient backward.
 /// Buffers: the incoming gradient of a backward, and what the rank's action before sent to another

@@ -2,6 +2,7 @@
 #include "planner/schedule/checker.h"
 #include "planner/schedule/generators.h"
 #include "planner/schedule/lowering.h"
+#include "planner/schedule/text.h"
 
 #include <doctest/doctest.h>
 
@@ -114,9 +115,17 @@ TEST_CASE("lowering: every schedule runs when sends block") {
             {.rank_count = rank_count, .micro_batch_count = micro_batch_count, .virtual_count = 2});
         if (const Schedule* schedule = std::get_if<Schedule>(&result)) {
           CHECK(fault_of(*schedule) == "");
-          CHECK(fault_of(with_communication(*schedule)) == "");
+          const Schedule lowered = with_communication(*schedule);
+          CHECK(fault_of(lowered) == "");
         }
       }
     }
   }
+}
+
+TEST_CASE("lowering: neighbours exchange in even/odd order") {
+  const Schedule lowered = with_communication(made("1f1b", 3, 4));
+  const std::vector<std::string> lines = to_lines(lowered);
+  CHECK(lines[0].find("0SEND_F3,0RECV_B1") != std::string::npos);
+  CHECK(lines[1].find("1RECV_F3,1SEND_B1") != std::string::npos);
 }
