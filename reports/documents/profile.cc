@@ -1,0 +1,172 @@
+#include "reports/documents/profile.h"
+
+#include "reports/documents/described.h"
+#include "reports/documents/file.h"
+#include "reports/documents/mapping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+namespace ppplan {
+namespace {
+
+constexpr Schema kSchema = {"profile", 1};
+const std::vector<std::string> kOriginWords = {"measured", "imported", "estimated"};
+constexpr IntegerRange kMicroBatch = {1, 1'000'000};
+constexpr IntegerRange kSequence = {1, 1'000'000'000};
+constexpr IntegerRange kWorkers = {1, 65'536};
+
+}  // namespace
+
+template <typename Io>
+void describe(Io& io, Like<Timing> auto& timing) {
+  io("median_s", timing.median);
+  io("spread", timing.spread);
+  io("repeats", timing.repeats);
+}
+
+template <typename Io>
+void describe(Io& io, Like<Measurement> auto& row, const std::vector<std::string>& kinds) {
+  io.word("kind", row.kind, kinds);
+  io("micro_batch", row.micro_batch, kMicroBatch);
+  io("sequence", row.sequence, kSequence);
+  io("tensor_parallel", row.tensor_parallel, kWorkers);
+  io("recompute", row.recompute);
+  io("workers", row.concurrent_workers, kWorkers);
+  io.row("forward", row.forward);
+  io.row("backward", row.backward);
+  io.row("backward_input", row.backward_input);
+  io.row("backward_weight", row.backward_weight);
+  io("recompute_extra_s", row.recompute_extra);
+  io("saved_bytes", row.saved);
+  io("forward_peak_bytes", row.forward_peak);
+  io("backward_peak_bytes", row.backward_peak);
+  io("weight_pending_bytes", row.weight_pending);
+  io("output_bytes", row.output);
+  io("stable", row.stable);
+}
+
+template <typename Io>
+void describe(Io& io, Like<OptimizerCost> auto& cost, const std::vector<std::string>& kinds) {
+  io.word("kind", cost.kind, kinds);
+  io("workers", cost.concurrent_workers, kWorkers);
+  io.row("step", cost.step);
+  io("parameter_bytes", cost.parameters);
+  io("gradient_bytes", cost.gradients);
+  io("optimizer_state_bytes", cost.optimizer_state);
+}
+
+template <typename Io>
+void describe(Io& io, Like<LinkSample> auto& sample) {
+  io("size_bytes", sample.size);
+  io.row("transfer", sample.transfer);
+}
+
+template <typename Io>
+void describe_link(Io& io, Like<Link> auto& link) {
+  io("name", link.name);
+  io("backend", link.backend);
+  io("latency_s", link.latency);
+  io("bandwidth_bytes_per_s", link.bandwidth);
+  io("fit_error", link.fit_error);
+  io.rows("samples", link.samples);
+}
+
+void describe(MappingReader& io, Link& link) {
+  describe_link(io, link);
+}
+void describe(MappingWriter& io, const Link& link) {
+  describe_link(io, link);
+}
+
+template <typename Io>
+void describe(Io& io, Like<Device> auto& device) {
+  io("name", device.name);
+  io("type", device.type);
+  io("id", device.id);
+  io("memory_bytes", device.memory);
+}
+
+template <typename Io>
+void describe_kernels(Io& io, Like<Kernels> auto& kernels) {
+  io("torch", kernels.torch);
+  io("attention", kernels.attention);
+  io("blas", kernels.blas);
+  io("precision", kernels.precision);
+  io("threads", kernels.threads, kWorkers);
+  io("pinned", kernels.pinned);
+}
+
+void describe(MappingReader& io, Kernels& kernels) {
+  describe_kernels(io, kernels);
+}
+void describe(MappingWriter& io, const Kernels& kernels) {
+  describe_kernels(io, kernels);
+}
+
+template <typename Io>
+void describe(Io& io, Like<Profile> auto& profile) {
+  io("tool_version", profile.tool_version);
+  io("input_sha256", profile.input_sha256);
+  io.word("origin", profile.origin, kOriginWords);
+  io.block("model", profile.model);
+  io.rows("devices", profile.devices);
+  io.row("kernels", profile.kernels);
+  io("target_spread", profile.target_spread);
+  io("call_overhead_s", profile.call_overhead);
+  io("step_overhead_s", profile.step_overhead);
+  io.rows("measurements", profile.measurements, kind_names(profile.model));
+  io.rows("optimizer", profile.optimizer, kind_names(profile.model));
+  io.blocks("links", profile.links);
+}
+
+void check_bandwidth(const Link& link, const Fields& fields) {
+  if (link.bandwidth.value > 0.0) return;
+  fields.fail("bandwidth_bytes_per_s", "expected a number above 0, found 0");
+}
+
+/// Each cell of the table stands once, and a link joins several devices.
+void validate(const Profile& profile, const Fields& fields) {
+  using Cell = std::tuple<int, int, std::int64_t, int, std::string, int>;
+  std::vector<std::pair<Cell, std::size_t>> cells;
+  for (std::size_t row = 0; row < profile.measurements.size(); ++row) {
+    const Measurement& m = profile.measurements[row];
+    cells.push_back(
+        {{m.kind, m.micro_batch, m.sequence, m.tensor_parallel, m.recompute, m.concurrent_workers},
+         row});
+  }
+  std::sort(cells.begin(), cells.end());
+  const auto twice = std::adjacent_find(
+      cells.begin(), cells.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (twice != cells.end()) {
+    fields.fail("measurements",
+                fmt::format("expected each shape of a kind once, found rows {} and {} alike",
+                            twice->second, std::next(twice)->second),
+                "remove one of the two rows");
+  }
+  const std::vector<Fields> links = fields.maps("links");
+  for (std::size_t link = 0; link < links.size(); ++link)
+    check_bandwidth(profile.links[link], links[link]);
+  if (profile.devices.empty()) fields.fail("devices", "expected at least one device, found none");
+  if (profile.devices.size() > 1 && profile.links.empty()) {
+    fields.fail("links", fmt::format("expected at least one link between {} devices, found none",
+                                     profile.devices.size()));
+  }
+}
+
+Profile read_profile(std::string_view text, const std::string& name) {
+  return read_document<Profile>(text, name, kSchema);
+}
+
+Profile load_profile(const std::filesystem::path& path) {
+  return read_profile(read_file(path), path.string());
+}
+
+std::string write_profile(const Profile& profile) {
+  return write_document(profile, kSchema);
+}
+
+}  // namespace ppplan
