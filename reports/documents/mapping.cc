@@ -102,16 +102,16 @@ std::string MappingWriter::take() {
 std::string MappingWriter::yaml(std::string_view text) {
   if (is_plain(text)) return std::string(text);
   std::string quoted = "\"";
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t length = utf8_length(rest);
     if (length == 0) {
       throw Error(Failure::kBadInput,
                   fmt::format("expected UTF-8 text, found \"{}\"", excerpt(text)),
                   "rename what is named so");
     }
-    const std::string escaped = escape(text.substr(0, length));
-    quoted += escaped.empty() ? std::string(text.substr(0, length)) : escaped;
-    text.remove_prefix(length);
+    const std::string escaped = escape(rest.substr(0, length));
+    quoted += escaped.empty() ? std::string(rest.substr(0, length)) : escaped;
+    rest.remove_prefix(length);
   }
   return quoted + "\"";
 }
