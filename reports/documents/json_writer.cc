@@ -9,28 +9,31 @@
 namespace ppplan {
 namespace {
 
+/// Bytes a character takes that starts with `first`; 0 when none does.
+std::size_t announced_length(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xC2) return 0;
+  if (first < 0xE0) return 2;
+  if (first < 0xF0) return 3;
+  return first < 0xF5 ? 4 : 0;
+}
+
 /// Bytes of the well-formed UTF-8 character at the start of `text`, or 0 (Unicode 15, table 3-7).
 std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t at) {
-    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
-  };
-  const auto follows = [&](std::size_t at, unsigned least = 0x80, unsigned most = 0xBF) {
-    return byte(at) >= least && byte(at) <= most;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const unsigned least = first == 0xE0 ? 0xA0 : 0x80;
-    const unsigned most = first == 0xED ? 0x9F : 0xBF;
-    return follows(1, least, most) && follows(2) ? 3 : 0;
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = announced_length(first);
+  if (length > text.size()) return 0;
+  for (std::size_t at = 1; at < length; ++at) {
+    unsigned char least = 0x80;
+    unsigned char most = 0xBF;
+    if (at == 1 && first == 0xE0) least = 0xA0;  // shorter forms exist
+    if (at == 1 && first == 0xED) most = 0x9F;   // surrogates
+    if (at == 1 && first == 0xF0) least = 0x90;
+    if (at == 1 && first == 0xF4) most = 0x8F;  // beyond U+10FFFF
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte < least || byte > most) return 0;
   }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const unsigned least = first == 0xF0 ? 0x90 : 0x80;
-    const unsigned most = first == 0xF4 ? 0x8F : 0xBF;
-    return follows(1, least, most) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
+  return length;
 }
 
 void append_escaped(std::string& out, std::string_view text) {
