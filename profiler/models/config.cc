@@ -90,4 +90,11 @@ std::optional<std::vector<std::string>> read_layer_types(const Fields& fields,
   return types;
 }
 
+void check_heads_divide(const Config& config, std::string_view key, std::int64_t hidden,
+                        std::int64_t head_count) {
+  if (hidden % head_count == 0) return;
+  config.fields().fail(
+      key, fmt::format("expected a multiple of {} heads, found {}", head_count, hidden));
+}
+
 }  // namespace ppplan::profiler

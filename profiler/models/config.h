@@ -56,10 +56,8 @@ class Config {
 std::optional<std::vector<std::string>> read_layer_types(const Fields& fields,
                                                          std::int64_t layer_count);
 
-/// Rotary embedding of a model whose heads have `head_size` features: transformers' new
-/// `rope_parameters`, or `rope_scaling` and `rope_theta`. Types the executor does not run pass
-/// through by name. Throws for an odd `head_size`, for heads rotated in part, and for parameters
-/// nested by layer type.
-RopeOp read_rope(const Config& config, std::int64_t head_size, std::int64_t max_sequence);
+/// Throws, naming the key of the hidden size, when `head_count` does not divide it.
+void check_heads_divide(const Config& config, std::string_view key, std::int64_t hidden,
+                        std::int64_t head_count);
 
 }  // namespace ppplan::profiler

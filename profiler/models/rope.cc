@@ -1,12 +1,12 @@
-// Rotary embedding keys, old and new, as transformers 5 standardizes them
-// (modeling_rope_utils.py, RotaryEmbeddingConfigMixin).
-#include "profiler/models/config.h"
+#include "profiler/models/rope.h"
 
 #include <fmt/format.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
+
+// Follows RotaryEmbeddingConfigMixin of transformers' modeling_rope_utils.py.
 
 namespace ppplan::profiler {
 namespace {

@@ -57,10 +57,7 @@ Gpt2 read_gpt2(const Config& config) {
   shape.norm_epsilon = config.number("layer_norm_epsilon", 1e-5, {0.0, 1.0});
   shape.init_std = config.init_std();
   shape.is_tied = config.flag("tie_word_embeddings", true);
-  if (shape.hidden % shape.head_count != 0) {
-    config.fields().fail(hidden_key, fmt::format("expected a multiple of {} heads, found {}",
-                                                 shape.head_count, shape.hidden));
-  }
+  check_heads_divide(config, hidden_key, shape.hidden, shape.head_count);
   config.warn_about_dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
   return shape;
 }

@@ -1,6 +1,7 @@
 #include "profiler/models/families/llama_like.h"
 
 #include "profiler/models/kind_builder.h"
+#include "profiler/models/rope.h"
 
 #include <fmt/format.h>
 
@@ -33,10 +34,7 @@ std::int64_t read_head_size(const Config& config, const LlamaDefaults& defaults,
   constexpr std::string_view kKey = "head_dim";
   if (defaults.head_size) return config.size(kKey, *defaults.head_size);
   if (const std::optional<std::int64_t> given = config.size_or_null(kKey)) return *given;
-  if (shape.hidden % shape.head_count != 0) {
-    config.fields().fail("hidden_size", fmt::format("expected a multiple of {} heads, found {}",
-                                                    shape.head_count, shape.hidden));
-  }
+  check_heads_divide(config, "hidden_size", shape.hidden, shape.head_count);
   return shape.hidden / shape.head_count;
 }
 
