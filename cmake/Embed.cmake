@@ -1,0 +1,21 @@
+# ppplan_embed(target HEADER h NAMESPACE n FILES symbol=file...): defines each std::string_view `symbol`
+# that header `h` declares, with the text of its file. Paths are relative to the source root.
+include_guard()
+
+function(ppplan_embed target)
+  cmake_parse_arguments(E "" "HEADER;NAMESPACE" "FILES" ${ARGN})
+  set(definitions "")
+  foreach(pair ${E_FILES})
+    string(REGEX MATCH "^([^=]+)=(.+)$" pair ${pair})
+    set(symbol ${CMAKE_MATCH_1})
+    set(file ${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_2})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(APPEND definitions "const std::string_view ${symbol} = R\"embedded(${text})embedded\";\n")
+  endforeach()
+  string(MAKE_C_IDENTIFIER ${E_HEADER} name)
+  set(output ${PROJECT_BINARY_DIR}/embedded_${name}.cc)
+  set(EMBEDDED "#include \"${E_HEADER}\"\n\nnamespace ${E_NAMESPACE} {\n${definitions}}\n")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/embedded.cc.in ${output} @ONLY)
+  target_sources(${target} PRIVATE ${output})
+endfunction()
