@@ -1,9 +1,9 @@
-# Tests of the tree itself: borders, headers, format, scripts. Label cpu.
+# Tests of the tree itself: borders, headers, format, scripts. Labels cpu and tree (sanitizers skip those).
 set(checks ${CMAKE_CURRENT_SOURCE_DIR}/checks)
 
 function(ppplan_check name)
   add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS cpu)
+  set_tests_properties(${name} PROPERTIES LABELS "cpu;tree")
 endfunction()
 
 # Headers of libraries are verified by CMake; those of programs and tests by a library of our own.
