@@ -39,6 +39,16 @@ std::string excerpt(std::string_view text) {
   return shown;
 }
 
+std::string well_formed(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    result += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
 std::size_t utf8_length(std::string_view text) {
   if (text.empty()) return 0;
   const unsigned char first = byte_at(text, 0);

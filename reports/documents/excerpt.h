@@ -10,6 +10,9 @@ namespace ppplan {
 /// "...".
 std::string excerpt(std::string_view text);
 
+/// The text with bytes that are no UTF-8 replaced by U+FFFD.
+std::string well_formed(std::string_view text);
+
 /// The byte length (1 to 4) of the well-formed UTF-8 sequence that `text` starts with; 0 when it is
 /// none (RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF) or when `text` is
 /// empty.

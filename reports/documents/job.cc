@@ -1,6 +1,7 @@
 #include "reports/documents/job.h"
 
 #include "reports/documents/described.h"
+#include "reports/documents/excerpt.h"
 #include "reports/documents/file.h"
 #include "reports/documents/mapping.h"
 
@@ -115,7 +116,11 @@ RankFailure load_rank_failure(const std::filesystem::path& path) {
 }
 
 std::string write_rank_failure(const RankFailure& failure) {
-  return write_document(failure, kFailureSchema);
+  RankFailure readable = failure;  // messages of other libraries hold any bytes
+  readable.where = well_formed(failure.where);
+  readable.message = well_formed(failure.message);
+  readable.hint = well_formed(failure.hint);
+  return write_document(readable, kFailureSchema);
 }
 
 }  // namespace ppplan

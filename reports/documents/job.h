@@ -96,6 +96,7 @@ std::string write_profile_job(const ProfileJob& job);
 ReferenceReport load_reference_report(const std::filesystem::path& path);
 std::string write_reference_report(const ReferenceReport& report);
 RankFailure load_rank_failure(const std::filesystem::path& path);
+/// Bytes that are no UTF-8 become U+FFFD: a failure is never lost to its message.
 std::string write_rank_failure(const RankFailure& failure);
 
 }  // namespace ppplan

@@ -1,14 +1,12 @@
 #include "reports/documents/file.h"
 
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace {
@@ -18,29 +16,10 @@ using ppplan::OutputFile;
 using ppplan::read_file;
 using ppplan::sha256;
 using ppplan::test::message_of;
-
-/// An empty folder that goes with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "ppplan-file-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::filesystem::path operator/(const char* name) const { return path_ / name; }
-  [[nodiscard]] std::ptrdiff_t file_count() const {
-    return std::distance(std::filesystem::directory_iterator(path_), {});
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using ppplan::test::TemporaryFolder;
 
 TEST_CASE("file: what is committed is read back, in place of what was there") {
-  const Folder folder;
+  const TemporaryFolder folder;
   OutputFile(folder / "a").commit("first");
   std::filesystem::permissions(
       folder / "a", std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
@@ -53,7 +32,7 @@ TEST_CASE("file: what is committed is read back, in place of what was there") {
 }
 
 TEST_CASE("file: without a commit nothing appears and nothing stays") {
-  const Folder folder;
+  const TemporaryFolder folder;
   {
     const OutputFile output(folder / "a");
     CHECK_FALSE(std::filesystem::exists(folder / "a"));
@@ -63,7 +42,7 @@ TEST_CASE("file: without a commit nothing appears and nothing stays") {
 }
 
 TEST_CASE("file: two writers of one name do not meet") {
-  const Folder folder;
+  const TemporaryFolder folder;
   OutputFile one(folder / "a");
   OutputFile two(folder / "a");
   two.commit("two");
@@ -73,7 +52,7 @@ TEST_CASE("file: two writers of one name do not meet") {
 }
 
 TEST_CASE("file: a symbolic link stays one, and a device is written in place") {
-  const Folder folder;
+  const TemporaryFolder folder;
   OutputFile(folder / "target").commit("old");
   std::filesystem::create_symlink("target", folder / "link");
   OutputFile(folder / "link").commit("new");
@@ -84,7 +63,7 @@ TEST_CASE("file: a symbolic link stays one, and a device is written in place") {
 }
 
 TEST_CASE("file: an unwritable place is known at once") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto failure_of = [](const std::filesystem::path& path) {
     try {
       const OutputFile output(path);
@@ -100,7 +79,7 @@ TEST_CASE("file: an unwritable place is known at once") {
 }
 
 TEST_CASE("file: unreadable, foreign and too large files are refused with the reason") {
-  const Folder folder;
+  const TemporaryFolder folder;
   OutputFile(folder / "a").commit("12345");
   CHECK(read_file(folder / "a", Bytes{5}) == "12345");
   CHECK(message_of([&] { read_file(folder / "a", Bytes{4}); }).find("larger than 4 B") !=

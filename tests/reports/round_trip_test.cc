@@ -1,12 +1,12 @@
-#include "reports/documents/file.h"
 #include "reports/documents/mapping.h"
 #include "tests/support/errors.h"
 #include "tests/support/random_documents.h"
+#include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string>
 
@@ -33,12 +33,9 @@ void check_round_trip(const T& document, const Write& write, const Read& read) {
 template <typename Load>
 auto from_file(const Load& load) {
   return [&load](const std::string& text) {
-    const std::filesystem::path path =
-        std::filesystem::temp_directory_path() / ("ppplan-round-trip-" + ppplan::sha256(text));
-    ppplan::OutputFile(path).commit(text);
-    const auto document = load(path);
-    std::filesystem::remove(path);
-    return document;
+    const ppplan::test::TemporaryFolder folder;
+    std::ofstream(folder / "document", std::ios::binary) << text;
+    return load(folder / "document");
   };
 }
 
