@@ -4,7 +4,8 @@ include_guard()
 
 add_library(ppplan_options INTERFACE)
 target_compile_features(ppplan_options INTERFACE cxx_std_20)
-target_compile_options(ppplan_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+target_compile_options(ppplan_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+                       -Wno-missing-field-initializers)  # designated initializers leave defaults on purpose
 target_include_directories(ppplan_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(ppplan_options INTERFACE PPPLAN_VERSION="${PROJECT_VERSION}")
 
