@@ -9,8 +9,8 @@
 
 namespace ppplan::tests {
 
-/// Configurations by name: grouped-query heads, tied and untied heads, biases, QK-norm, a sliding window
-/// shorter than the tests' sequences, stretched rotary frequencies, GPT-2.
+/// Configurations by name: grouped-query heads, tied and untied heads, biases, QK-norm, a sliding
+/// window shorter than the tests' sequences, stretched rotary frequencies, GPT-2.
 inline const std::vector<std::pair<std::string, std::string>>& tiny_configs() {
   static const std::vector<std::pair<std::string, std::string>> configs{
       {"llama-tied", R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"],

@@ -30,8 +30,11 @@ TEST_CASE("layers: every kind's loss and gradients equal LibTorch's autograd") {
   for (const auto& [name, text] : tiny_configs()) {
     CAPTURE(name);
     const Model model = tiny_model(name);
-    planner::Schedule alone{"one", 1, {0}, {{{planner::ActionKind::kForward, false, 0, 0},
-                                            {planner::ActionKind::kBackward, false, 0, 0}}}};
+    planner::Schedule alone{"one",
+                            1,
+                            {0},
+                            {{{planner::ActionKind::kForward, false, 0, 0},
+                              {planner::ActionKind::kBackward, false, 0, 0}}}};
     const PipelineResult own = run_pipeline(model, alone, {3});
     const executor::ReferenceResult reference = run_single(model, {3});
     CHECK(own.loss == doctest::Approx(reference.loss).epsilon(1e-6));
@@ -44,11 +47,17 @@ TEST_CASE("layers: a split backward leaves the same bits as a full one") {
   for (const auto& [name, text] : tiny_configs()) {
     CAPTURE(name);
     const Model model = tiny_model(name);
-    planner::Schedule full{"full", 1, {0}, {{{ActionKind::kForward, false, 0, 0},
-                                            {ActionKind::kBackward, false, 0, 0}}}};
-    planner::Schedule split{"split", 1, {0}, {{{ActionKind::kForward, false, 0, 0},
-                                              {ActionKind::kBackwardInput, false, 0, 0},
-                                              {ActionKind::kBackwardWeight, false, 0, 0}}}};
+    planner::Schedule full{
+        "full",
+        1,
+        {0},
+        {{{ActionKind::kForward, false, 0, 0}, {ActionKind::kBackward, false, 0, 0}}}};
+    planner::Schedule split{"split",
+                            1,
+                            {0},
+                            {{{ActionKind::kForward, false, 0, 0},
+                              {ActionKind::kBackwardInput, false, 0, 0},
+                              {ActionKind::kBackwardWeight, false, 0, 0}}}};
     const PipelineResult one = run_pipeline(model, full, {2});
     const PipelineResult two = run_pipeline(model, split, {2});
     for (const auto& [tensor, gradient] : one.gradients) {
@@ -65,7 +74,8 @@ TEST_CASE("pipeline: 4 stages of 1F1B give the single process's gradients for an
       CAPTURE(name);
       CAPTURE(count);
       const std::vector<int> sizes = sizes_of(8, count);  // 3 micro-batches: 3, 3, 2
-      const auto made = planner::make_schedule("1f1b", {.rank_count = 4, .micro_batch_count = count});
+      const auto made =
+          planner::make_schedule("1f1b", {.rank_count = 4, .micro_batch_count = count});
       REQUIRE(std::holds_alternative<planner::Schedule>(made));
       const PipelineResult own = run_pipeline(model, std::get<planner::Schedule>(made), sizes);
       const executor::ReferenceResult reference = run_single(model, sizes);
@@ -84,7 +94,8 @@ TEST_CASE("pipeline: every schedule gives the single process's gradients") {
       for (const int virtual_count : {1, 2}) {
         for (const int count : {1, 4, 6}) {
           const auto made = planner::make_schedule(
-              name, {.rank_count = ranks, .micro_batch_count = count, .virtual_count = virtual_count});
+              name,
+              {.rank_count = ranks, .micro_batch_count = count, .virtual_count = virtual_count});
           if (std::holds_alternative<planner::Unschedulable>(made)) continue;
           const auto& schedule = std::get<planner::Schedule>(made);
           if (schedule.stage_count() > 6) continue;  // the model has six layers
@@ -110,7 +121,8 @@ TEST_CASE("weights: the values of a tensor depend on seed and name, not on the c
   executor::ParameterStore whole(kSeed, at::kCPU);
   executor::make_all_parameters(model, whole);
   executor::ParameterStore part(kSeed, at::kCPU);
-  const executor::StageModule stage(model, 2, 2, part, std::make_shared<executor::RopeTables>(at::kCPU));
+  const executor::StageModule stage(model, 2, 2, part,
+                                    std::make_shared<executor::RopeTables>(at::kCPU));
   CHECK(part.all().size() > 4);
   for (const auto& [name, tensor] : part.all()) {
     CAPTURE(name);

@@ -1,5 +1,6 @@
-#include "profiler/measure/links.h"
 #include "profiler/measure/statistics.h"
+
+#include "profiler/measure/links.h"
 
 #include <doctest/doctest.h>
 
