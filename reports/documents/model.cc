@@ -2,6 +2,7 @@
 
 #include "reports/documents/described.h"
 #include "reports/documents/error.h"
+#include "reports/documents/file.h"
 #include "reports/documents/mapping.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 namespace ppplan {
 namespace {
 
+constexpr Schema kSchema = {"model", 1};
 constexpr IntegerRange kSize = {1, std::int64_t{1} << 31};
 constexpr std::int64_t kMostElements = std::int64_t{1} << 62;
 
@@ -254,6 +256,18 @@ std::string write_model(const Model& model, int indent) {
   MappingWriter io(MappingWriter::Style::kBlock, indent);
   describe(io, model);
   return io.take();
+}
+
+Model read_model_file(std::string_view text, const std::string& name) {
+  return read_document<Model>(text, name, kSchema);
+}
+
+Model load_model_file(const std::filesystem::path& path) {
+  return read_model_file(read_file(path), path.string());
+}
+
+std::string write_model_file(const Model& model) {
+  return write_document(model, kSchema);
 }
 
 }  // namespace ppplan

@@ -7,8 +7,10 @@
 #include "reports/documents/units.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -186,5 +188,10 @@ std::int64_t parameter_count(const Model& model);
 Model read_model(const Fields& fields);
 /// YAML text of the mapping, each line indented by `indent` spaces.
 std::string write_model(const Model& model, int indent);
+
+/// A model alone, as a document of its own; it throws as read_profile does.
+Model read_model_file(std::string_view text, const std::string& name);
+Model load_model_file(const std::filesystem::path& path);
+std::string write_model_file(const Model& model);
 
 }  // namespace ppplan
