@@ -13,18 +13,13 @@
 namespace ppplan::planner {
 namespace {
 
-/// nearest_fit of a changed question; empty when the change leaves the profile.
-std::optional<NearestFit> try_again(const Question& question) {
-  try {
-    return nearest_fit(question);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
+/// Whether a changed question has a plan; not when the change leaves the profile.
 bool would_fit(const Question& question) {
-  const std::optional<NearestFit> nearest = try_again(question);
-  return nearest && nearest->fits();
+  try {
+    return nearest_fit(question).fits();
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::optional<std::string> smaller_micro_batch(Question question) {

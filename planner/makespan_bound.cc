@@ -17,9 +17,13 @@ MakespanBound::MakespanBound(const ChainCosts& costs, const BatchSplit& batch, i
       batch_(batch),
       stage_count_(stage_count),
       call_overhead_(call_overhead),
-      kind_(kind),
-      full_count_(static_cast<double>(batch.micro_batch_count() - batch.last_class())) {
+      kind_(kind) {
   if (kind_ == BoundKind::kNaive) naive_makespan_ = one_by_one();
+}
+
+/// Micro-batches of a class.
+double MakespanBound::count_of(int class_index) const {
+  return class_index == 0 ? batch_.micro_batch_count() - batch_.last_class() : 1;
 }
 
 /// Forward through layers [first, last) in `stages` stages and backward again, transfers included.
@@ -40,33 +44,41 @@ Seconds MakespanBound::one_by_one() const {
     const Seconds transfers = 2.0 * costs_.least_transfer(index);
     const Seconds once =
         there_and_back(0, costs_.layer_count(), stage_count_, index, index) - transfers;
-    total += once * (index == 0 ? full_count_ : 1.0);
+    total += once * count_of(index);
   }
   return total;
 }
 
 Seconds MakespanBound::at(int stage, int first, int last) const {
   if (kind_ == BoundKind::kNaive) return naive_makespan_;
+  if (kind_ == BoundKind::kAny) return at_any(stage, first, last);
   const int tail = batch_.last_class();
-  Seconds forward{0};
-  Seconds backward{0};
-  for (int index = 0; index < batch_.class_count(); ++index) {
-    const double count = index == 0 ? full_count_ : 1.0;
-    const Seconds once = kind_ == BoundKind::kAny ? costs_.least_backward(first, last, index)
-                                                  : costs_.backward(first, last, index);
-    forward += (costs_.forward(first, last, index) + call_overhead_) * count;
-    backward += (once + call_overhead_) * count;
+  Seconds own{0};
+  for (int index = 0; index <= tail; ++index) {
+    const Seconds once = costs_.forward(first, last, index) + costs_.backward(first, last, index);
+    own += (once + 2.0 * call_overhead_) * count_of(index);
   }
-  const Seconds own = there_and_back(0, first, stage, 0, tail) + forward + backward;
-  switch (kind_) {
-    case BoundKind::kGpipe:
-      // The last micro-batch goes up, the first one's gradient comes down.
-      return own + there_and_back(last, costs_.layer_count(), stage_count_ - 1 - stage, tail, 0);
-    case BoundKind::k1f1b:
-      return own + excursions(stage, first, last);
-    default:
-      return own;
+  own += there_and_back(0, first, stage, 0, tail);
+  // The last micro-batch goes up, the first one's gradient comes down.
+  return own + (kind_ == BoundKind::kGpipe
+                    ? there_and_back(last, costs_.layer_count(), stage_count_ - 1 - stage, tail, 0)
+                    : excursions(stage, first, last));
+}
+
+Seconds MakespanBound::at_any(int stage, int first, int last) const {
+  const int tail = batch_.last_class();
+  Seconds all{0};
+  Seconds until_drain{0};
+  for (int index = 0; index <= tail; ++index) {
+    const Seconds forward = costs_.forward(first, last, index) + 2.0 * call_overhead_;
+    const Seconds input =
+        std::min(costs_.backward(first, last, index), costs_.backward_input(first, last, index));
+    all += (forward + costs_.least_backward(first, last, index)) * count_of(index);
+    until_drain += (forward + input) * count_of(index);
   }
+  const Seconds down = costs_.forward(0, first, 0) +
+                       (call_overhead_ + costs_.least_transfer(0)) * static_cast<double>(stage);
+  return std::max(down + all, there_and_back(0, first, stage, 0, tail) + until_drain);
 }
 
 /// What the ways up add to the stage's own work.

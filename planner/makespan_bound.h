@@ -27,10 +27,9 @@ BoundKind bound_kind(const std::string& schedule);
 /// Letters: F, B a stage's forward and backward of one micro-batch, D the way down to the stage and
 /// back at the end (F and B of the layers before it, transfers), U the way up to the last stage and
 /// back (likewise after it), m micro-batches, w = p - s - 1.
-///   any    D + m (F + B)
-///   gpipe  D + m (F + B) + U
-///   1f1b   D + m (F + B), and wherever the way up takes longer than what the stage does meanwhile
-///   it
+///   any    the way down + m (F + B), or D + m (F + the input half of B): weight gradients may come
+///   last gpipe  D + m (F + B) + U 1f1b   D + m (F + B), and wherever the way up takes longer than
+///   what the stage does meanwhile it
 ///          counts instead: U for w F at the start, U for w B at the end, and between them, as
 ///          often as it fits, U for w (F + B). The last is how transfers that do not hide lengthen
 ///          the period.
@@ -44,6 +43,8 @@ class MakespanBound {
   [[nodiscard]] Seconds at(int stage, int first, int last) const;
 
  private:
+  [[nodiscard]] double count_of(int class_index) const;
+  [[nodiscard]] Seconds at_any(int stage, int first, int last) const;
   [[nodiscard]] Seconds there_and_back(int first, int last, int stages, int forward_class,
                                        int backward_class) const;
   [[nodiscard]] Seconds one_by_one() const;
@@ -54,7 +55,6 @@ class MakespanBound {
   int stage_count_;
   Seconds call_overhead_;
   BoundKind kind_;
-  double full_count_;  ///< micro-batches of class 0
   Seconds naive_makespan_{0};
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -107,6 +108,7 @@ std::vector<Priced> price_all(const Question& question, SearchCounts& counts) {
 void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
   std::int64_t budget = kSearchBudget;
   Seconds best = priced.front().step;
+  Seconds bound = best;
   counts.proven = true;
   for (Priced& one : priced) {
     if (!one.fits) break;
@@ -124,11 +126,13 @@ void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
     counts.simulated_count += found.judged_count;
     counts.excluded_count += found.proven && found.judged_count == 0 ? 1 : 0;
     counts.proven = counts.proven && found.proven;
+    bound = std::min(bound, Seconds(found.lower_bound));
     if (!found.cut) continue;
     one.cut = *found.cut;
     one.step = best = Seconds(found.cost);
     one.peak = peak_of(candidate, one.cut);
   }
+  counts.bound = counts.proven ? best : bound;
   std::ranges::stable_sort(
       priced, {}, [](const Priced& one) { return std::tuple(!one.fits, one.step, one.peak); });
 }
@@ -153,6 +157,14 @@ Seconds lower_bound(const Question& question, Seconds step) {
   return least;
 }
 
+/// The fastest that fits on more than one rank.
+std::optional<Seconds> best_pipeline(const std::vector<Priced>& priced) {
+  for (const Priced& one : priced) {
+    if (one.fits && one.candidate->stage_count() > 1) return one.step;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::variant<Planned, Infeasible> partition(const Profile& profile,
@@ -160,18 +172,19 @@ std::variant<Planned, Infeasible> partition(const Profile& profile,
   const Question question = ask(profile, options);
   SearchCounts counts;
   std::vector<Priced> priced = price_all(question, counts);
-  if (priced.empty() || !priced.front().fits) return explain_infeasible(question);
+  if (!priced.front().fits) return explain_infeasible(question);
   search_cuts(priced, counts);
   const Priced& best = priced.front();
   const Evaluation evaluation = best.candidate->evaluate(best.cut);
   Plan plan = make_plan(question, options, best, evaluation);
   plan.lower_bound = lower_bound(question, best.step);
   plan.runners_up = runners_up(priced);
-  plan.verdict = judge_plan(step_parts(*best.candidate, best.cut, evaluation),
-                            best.candidate->stage_count(), best.step, single_device(question));
+  plan.verdict = judge_plan(*best.candidate, best.cut, evaluation, single_device(question),
+                            best_pipeline(priced));
   return Planned{.plan = std::move(plan),
                  .schedule = best.candidate->schedule(),
                  .timeline = evaluation.timeline,
+                 .allowed = best.candidate->allowed(),
                  .search = counts};
 }
 

@@ -26,7 +26,8 @@ struct PartitionOptions {
   std::optional<std::int64_t> sequence = std::nullopt;
   /// A rank's limit; its device's when empty.
   std::optional<Bytes> memory = std::nullopt;
-  /// Allowed ones. Of plans equally fast the one that needs least memory, then the first of these.
+  /// Allowed ones, with one stage a rank. Of plans equally fast the one that needs least memory,
+  /// then the first of these.
   std::vector<std::string> schedules = {"1f1b", "gpipe", "naive"};
 };
 
@@ -36,12 +37,14 @@ struct SearchCounts {
   int excluded_count = 0;            ///< by their lower bound, without a search for their best cut
   std::int64_t simulated_count = 0;  ///< whole cuts
   bool proven = false;               ///< no cut of any candidate is faster
+  Seconds bound{0};                  ///< none is faster than this; the plan's step where proven
 };
 
 struct Planned {
   Plan plan;
   Schedule schedule;
-  Timeline timeline;  ///< of one step
+  Timeline timeline;           ///< of one step
+  std::vector<Bytes> allowed;  ///< memory limit by rank
   SearchCounts search;
 };
 

@@ -168,12 +168,25 @@ std::vector<std::shared_ptr<const CostBasis>> cost_bases(const Question& questio
 std::vector<Candidate> candidates(const Question& question,
                                   const std::shared_ptr<const CostBasis>& basis, int stage_count) {
   std::vector<Candidate> made;
+  std::string reason;
   for (const std::string& name : question.schedules) {
-    std::variant<Schedule, Unschedulable> schedule = make_schedule(
-        name, {.rank_count = stage_count, .micro_batch_count = basis->batch.micro_batch_count()});
-    auto* legal = std::get_if<Schedule>(&schedule);
-    if (legal == nullptr || legal->stage_count() != stage_count) continue;
-    made.emplace_back(basis, std::move(*legal), allowed_memory(question, stage_count));
+    const int micro_batch_count = basis->batch.micro_batch_count();
+    auto schedule =
+        make_schedule(name, {.rank_count = stage_count, .micro_batch_count = micro_batch_count});
+    if (const auto* refusal = std::get_if<Unschedulable>(&schedule)) {
+      reason = fmt::format("{}: {}", name, refusal->reason);
+      continue;
+    }
+    auto& legal = std::get<Schedule>(schedule);
+    if (legal.stage_count() != stage_count) {
+      reason = fmt::format("{} needs {} stages a rank, and plans have one", name,
+                           legal.stage_count() / stage_count);
+      continue;
+    }
+    made.emplace_back(basis, std::move(legal), allowed_memory(question, stage_count));
+  }
+  if (made.empty()) {
+    refuse(fmt::format("--schedule {}", reason), "allow another schedule: 1f1b serves every shape");
   }
   return made;
 }

@@ -1,56 +1,43 @@
 #include "planner/verdict.h"
 
+#include "planner/schedule/analysis.h"
 #include "reports/documents/error.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace ppplan::planner {
 namespace {
 
-/// What would change the answer: the largest part of the step beyond work.
-std::string binding(const StepParts& parts, Seconds step) {
+/// The largest part of the step beside work, by name.
+std::string costliest(const Candidate& candidate, const Cut& cut, const Evaluation& evaluation) {
+  const BubbleCauses bubble =
+      bubble_causes(candidate.schedule(), candidate.costs(cut), evaluation.timeline);
+  const double rank_count = candidate.stage_count();
+  const auto busiest = std::ranges::max_element(evaluation.timeline.busy);
   const std::array<std::pair<Seconds, std::string>, 5> causes = {{
-      {parts.imbalance, fmt::format("rank {} computing longer than the mean", parts.busiest_rank)},
-      {parts.fill_drain, "filling and draining the pipeline"},
-      {parts.transfers, "transfers between stages"},
-      {parts.reduction, "reducing shared weights' gradients"},
-      {parts.optimizer, "the optimizer"},
+      {(bubble.fill + bubble.drain) / rank_count, "filling and draining the pipeline"},
+      {bubble.imbalance / rank_count, fmt::format("uneven stages (rank {} computes longest)",
+                                                  busiest - evaluation.timeline.busy.begin())},
+      {bubble.transfer / rank_count, "transfers between stages"},
+      {*std::ranges::max_element(evaluation.reduction), "reducing shared weights' gradients"},
+      {*std::ranges::max_element(evaluation.optimizer), "the optimizer"},
   }};
   const auto& [time, name] =
       *std::ranges::max_element(causes, {}, &std::pair<Seconds, std::string>::first);
-  const double share = 100.0 * (time / step);
-  if (share < 0.5) return "nothing but its work binds";
-  return fmt::format("what costs most beside work is {} ({:.0f} % of the step)", name, share);
+  const double share = 100.0 * (time / evaluation.step);
+  if (share < 0.5) return "hardly anything costs beside the layers' work";
+  return fmt::format("what costs most beside the layers' work: {}, {:.0f} % of the step", name,
+                     share);
 }
 
 }  // namespace
-
-StepParts step_parts(const Candidate& candidate, const Cut& cut, const Evaluation& evaluation) {
-  ScheduleCosts free_transfers = candidate.costs(cut);
-  for (std::vector<StageCost>& classes : free_transfers.stages) {
-    for (StageCost& cost : classes) cost.send_activation = cost.send_gradient = Seconds(0);
-  }
-  const Seconds without = simulate(candidate.schedule(), free_transfers).makespan;
-  const std::vector<Seconds>& busy = evaluation.timeline.busy;
-  const auto busiest = std::ranges::max_element(busy);
-  Seconds sum{0};
-  for (const Seconds time : busy) sum += time;
-  const Seconds mean = sum / static_cast<double>(busy.size());
-  return {.work = mean,
-          .imbalance = *busiest - mean,
-          .fill_drain = without - *busiest,
-          .transfers = evaluation.timeline.makespan - without,
-          .reduction = *std::ranges::max_element(evaluation.reduction),
-          .optimizer = *std::ranges::max_element(evaluation.optimizer),
-          .overhead = candidate.basis().step_overhead,
-          .busiest_rank = static_cast<int>(busiest - busy.begin())};
-}
 
 std::optional<SingleDevice> single_device(const Question& question) {
   Question alone = question;
@@ -68,7 +55,6 @@ std::optional<SingleDevice> single_device(const Question& question) {
   for (const auto& basis : bases) {
     for (const Candidate& candidate : candidates(alone, basis, 1)) {
       const SingleDevice found{.step = candidate.step(whole),
-                               .micro_batch = candidate.micro_batch(),
                                .needed = candidate.memory(0, whole[0], whole[1]),
                                .allowed = candidate.allowed().front()};
       const auto rank = [](const SingleDevice& one) {
@@ -80,42 +66,36 @@ std::optional<SingleDevice> single_device(const Question& question) {
   return best;
 }
 
-Verdict judge_plan(const StepParts& parts, int stage_count, Seconds step,
-                   const std::optional<SingleDevice>& alone) {
+Verdict judge_plan(const Candidate& candidate, const Cut& cut, const Evaluation& evaluation,
+                   const std::optional<SingleDevice>& alone, std::optional<Seconds> rival) {
+  const int stage_count = candidate.stage_count();
+  const Seconds step = evaluation.step;
   if (stage_count == 1) {
-    return {.worth_it = false,
-            .speedup = 1.0,
-            .sentence = "no pipeline: this plan is one device, to which others are compared"};
+    if (!rival) return {false, 1.0, "no pipeline: this plan is what pipelines are compared with"};
+    return {false, *rival / step,
+            fmt::format("not worth it: one device is fastest; the best pipeline takes {} a step, "
+                        "{:.1f} % more",
+                        human(*rival), 100.0 * (*rival / step - 1.0))};
   }
-  if (!alone) {
-    return {.worth_it = true,
-            .speedup = 0.0,
-            .sentence = "not compared with one device: the profile has no rows for it"};
-  }
+  const std::string cause = costliest(candidate, cut, evaluation);
+  if (!alone) return {true, 0.0, "the profile cannot tell what one device would take; " + cause};
   if (!alone->fits()) {
     return {
-        .worth_it = true,
-        .speedup = 0.0,
-        .sentence = fmt::format("worth it: one device cannot hold this training ({} needed, {} "
-                                "allowed); {}",
-                                human(alone->needed), human(alone->allowed), binding(parts, step))};
+        true, 0.0,
+        fmt::format("worth it: one device cannot hold this training ({} needed, {} allowed); {}",
+                    human(alone->needed), human(alone->allowed), cause)};
   }
   const double speedup = alone->step / step;
-  if (speedup > 1.0) {
-    return {
-        .worth_it = true,
-        .speedup = speedup,
-        .sentence = fmt::format("worth it: {:.2f} times as fast as one device ({} a step), {:.0f} "
-                                "% of the ideal {}; {}",
-                                speedup, human(alone->step), 100.0 * speedup / stage_count,
-                                stage_count, binding(parts, step))};
+  if (speedup <= 1.0) {
+    return {false, speedup,
+            fmt::format("not worth it: one device takes {} a step, this plan {:.1f} % more; {}",
+                        human(alone->step), 100.0 * (1.0 / speedup - 1.0), cause)};
   }
-  return {.worth_it = false,
-          .speedup = speedup,
-          .sentence =
-              fmt::format("not worth it: one device takes {} a step, this plan {:.0f} % more; "
-                          "{}",
-                          human(alone->step), 100.0 * (1.0 / speedup - 1.0), binding(parts, step))};
+  return {
+      true, speedup,
+      fmt::format("worth it: {:.2f} times as fast as one device ({} a step), {:.0f} % of the "
+                  "ideal {}; {}",
+                  speedup, human(alone->step), 100.0 * speedup / stage_count, stage_count, cause)};
 }
 
 }  // namespace ppplan::planner

@@ -2,7 +2,7 @@
 
 #include "planner/question.h"
 #include "planner/schedule/planned.h"
-#include "reports/documents/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/synthetic_profile.h"
 
 #include <doctest/doctest.h>
@@ -144,6 +144,158 @@ TEST_CASE("partition: where memory binds, splits equal brute force, and only the
   }
   CHECK(infeasible_count > 10);
   CHECK(infeasible_count < 190);
+}
+
+TEST_CASE("partition: schedules that split the backward are cut as exactly") {
+  std::mt19937 random(6);
+  for (int instance = 0; instance < 40; ++instance) {
+    CAPTURE(instance);
+    const Profile profile = synthetic_profile(random_layers(random, 6), {.device_count = 3});
+    const PartitionOptions options{.stage_count = 3,
+                                   .global_batch = 1 + static_cast<int>(random() % 8),
+                                   .schedules = {"zb-h1"}};
+    const Planned planned = plan_of(profile, options);
+    CHECK(planned.search.proven);
+    CHECK(planned.plan.predicted.step.count() ==
+          doctest::Approx(brute_force(profile, options).count()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("partition: without a number of stages the best number of all is taken") {
+  std::mt19937 random(8);
+  for (int instance = 0; instance < 20; ++instance) {
+    const Profile profile = synthetic_profile(
+        random_layers(random, 5), {.device_count = 4, .latency_s = 2e-3, .busy_slowdown = 1.5});
+    const PartitionOptions options{.global_batch = 6};
+    const Planned planned = plan_of(profile, options);
+    CHECK(planned.plan.predicted.step.count() ==
+          doctest::Approx(brute_force(profile, options).count()).epsilon(1e-9));
+    CHECK(planned.plan.verdict.worth_it == (planned.plan.stages.size() > 1));
+  }
+}
+
+TEST_CASE("partition: the same question has the same answer") {
+  std::mt19937 random(9);
+  const Profile profile = synthetic_profile(random_layers(random, 40), {.device_count = 6});
+  const PartitionOptions options{.stage_count = 6, .global_batch = 24};
+  CHECK(plan_of(profile, options).plan == plan_of(profile, options).plan);
+}
+
+TEST_CASE("partition: 8 samples in threes are planned as 3, 3, 2") {
+  const Profile profile = synthetic_profile(transformer_layers(6));
+  const Planned planned = plan_of(profile, {.stage_count = 2, .global_batch = 8, .micro_batch = 3});
+  CHECK(planned.plan.micro_batches == std::vector<int>{3, 3, 2});
+  CHECK(planned.timeline.ranks.front().size() == 6);
+}
+
+TEST_CASE("partition: fewer micro-batches than stages are planned, the bubble told") {
+  const Profile profile =
+      synthetic_profile(std::vector<SyntheticLayer>(4), {.latency_s = 0.0, .bytes_per_s = 1e15});
+  const Planned planned = plan_of(
+      profile, {.stage_count = 4, .global_batch = 2, .micro_batch = 1, .schedules = {"1f1b"}});
+  CHECK(planned.plan.predicted.bubble == doctest::Approx(0.6));
+}
+
+TEST_CASE("partition: a tight limit moves the cut towards the rank that holds less") {
+  std::vector<SyntheticLayer> layers(8);
+  for (SyntheticLayer& layer : layers) layer.parameter_bytes = 40;
+  const Profile profile = synthetic_profile(layers, {.latency_s = 0.0});
+  const PartitionOptions loose{
+      .stage_count = 2, .global_batch = 8, .micro_batch = 1, .schedules = {"1f1b"}};
+  const Plan free = plan_of(profile, loose).plan;
+  PartitionOptions tight = loose;
+  tight.memory = free.ranks[0].memory.total() - Bytes{1};
+  const Plan bound = plan_of(profile, tight).plan;
+  CHECK(bound.stages[0].layer_count < free.stages[0].layer_count);
+  CHECK(bound.predicted.step > free.predicted.step);
+}
+
+TEST_CASE("partition: the plan's ranks, stages and figures belong together") {
+  const Profile profile =
+      synthetic_profile(transformer_layers(10), {.device_count = 3, .tied_ends = true});
+  const Planned planned = plan_of(profile, {.stage_count = 3, .global_batch = 12});
+  const Plan& plan = planned.plan;
+  CHECK(planned_schedule(plan) == planned.schedule);
+  CHECK(plan.ranks.front().reduction > Seconds(0));
+  CHECK(plan.ranks[1].reduction == Seconds(0));
+  CHECK(plan.predicted.tokens_per_s == doctest::Approx(12 * 128 / plan.predicted.step.count()));
+  CHECK(plan.lower_bound <= plan.predicted.step);
+  CHECK(plan.runners_up.size() <= 8);
+  for (const RunnerUp& loser : plan.runners_up) CHECK(loser.step >= plan.predicted.step);
+}
+
+TEST_CASE("partition: none fits: limit, rank, bytes, and changes that do make it fit") {
+  const Profile profile = synthetic_profile(transformer_layers(10));
+  const PartitionOptions asked{.stage_count = 2,
+                               .global_batch = 8,
+                               .micro_batch = 8,
+                               .memory = Bytes{280'000},
+                               .schedules = {"1f1b"}};
+  const auto answer = partition(profile, asked);
+  const auto& none = std::get<Infeasible>(answer);
+  CHECK(none.needed > none.allowed);
+  CHECK(none.allowed == *asked.memory);
+  CHECK(none.reason.find("rank") != std::string::npos);
+  const auto remedy = [&](const std::string& flag) {
+    const auto found = std::ranges::find_if(
+        none.remedies, [&](const std::string& text) { return text.starts_with(flag + " "); });
+    REQUIRE(found != none.remedies.end());
+    return std::stoi(found->substr(flag.size() + 1));
+  };
+  PartitionOptions changed = asked;
+  changed.micro_batch = remedy("--micro-batch");
+  CHECK(std::holds_alternative<Planned>(partition(profile, changed)));
+  ++*changed.micro_batch;
+  CHECK(std::holds_alternative<Infeasible>(partition(profile, changed)));
+  changed = asked;
+  changed.stage_count = remedy("--stages");
+  CHECK(std::holds_alternative<Planned>(partition(profile, changed)));
+  changed = asked;
+  changed.memory = Bytes{std::int64_t{remedy("--memory")} << 20};
+  CHECK(std::holds_alternative<Planned>(partition(profile, changed)));
+}
+
+TEST_CASE("partition: one device that cannot hold the training makes a pipeline worth it") {
+  const Profile profile = synthetic_profile(transformer_layers(10), {.device_count = 2});
+  PartitionOptions options{.stage_count = 1, .global_batch = 4};
+  Bytes least{std::int64_t{1} << 40};
+  options.micro_batch = 1;
+  least = plan_of(profile, options).plan.ranks[0].memory.total();
+  options = {.stage_count = 2, .global_batch = 4, .memory = least - Bytes{1}};
+  const Plan plan = plan_of(profile, options).plan;
+  CHECK(plan.verdict.worth_it);
+  CHECK(plan.verdict.speedup == 0.0);
+  CHECK(plan.verdict.sentence.find("cannot hold") != std::string::npos);
+}
+
+TEST_CASE("partition: what contradicts itself is refused with the flag's name") {
+  const Profile profile = synthetic_profile(transformer_layers(4), {.micro_batches = {2, 4}});
+  const auto refusal = [&](const PartitionOptions& options) {
+    return test::message_of([&] { (void)partition(profile, options); });
+  };
+  CHECK(refusal({.stage_count = 7, .global_batch = 8})
+            .starts_with("--stages 7: the model has only 6"));
+  CHECK(refusal({.stage_count = 0, .global_batch = 8}).starts_with("--stages 0"));
+  CHECK(refusal({.stage_count = 2, .global_batch = 0}).starts_with("--global-batch 0"));
+  CHECK(refusal({.stage_count = 2, .global_batch = 8, .micro_batch = 9})
+            .starts_with("--micro-batch 9 is larger"));
+  CHECK(refusal({.stage_count = 2, .global_batch = 8, .micro_batch = 8}).find("2 to 4") !=
+        std::string::npos);
+  CHECK(refusal({.stage_count = 2, .global_batch = 1}).find("smaller than every measured") !=
+        std::string::npos);
+  CHECK(refusal({.stage_count = 2, .global_batch = 8, .sequence = 64}).starts_with("sequence 64"));
+  CHECK(refusal({.stage_count = 2, .global_batch = 8, .memory = Bytes{0}}).starts_with("--memory"));
+  CHECK(refusal({.stage_count = 2, .global_batch = 8, .schedules = {"1f2b"}}).find("1f2b") !=
+        std::string::npos);
+  CHECK(refusal({.stage_count = 2, .global_batch = 8, .schedules = {"zb-v"}})
+            .starts_with("--schedule zb-v"));
+  CHECK(refusal({.stage_count = 2, .global_batch = std::int64_t{1} << 40}).find("too long") !=
+        std::string::npos);
+  Profile unlinked = profile;
+  unlinked.links.clear();
+  CHECK(test::message_of([&] {
+          (void)partition(unlinked, {.stage_count = 2, .global_batch = 8});
+        }).find("no link") != std::string::npos);
 }
 
 }  // namespace ppplan::planner

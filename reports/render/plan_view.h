@@ -1,0 +1,29 @@
+// Shows a plan to people, and the same facts as JSON.
+#pragma once
+
+#include "planner/schedule/simulator.h"
+#include "reports/documents/plan.h"
+#include "reports/render/table.h"
+
+#include <string>
+#include <vector>
+
+namespace ppplan::render {
+
+/// A plan with what its document leaves out.
+struct PlanView {
+  const Plan* plan = nullptr;
+  const planner::Timeline* timeline = nullptr;  ///< of one step
+  std::vector<Bytes> allowed;                   ///< memory limit by rank
+  std::string search;  ///< how it was found, in a sentence without a full stop
+};
+
+/// Headline figures, the verdict, the split, the timeline, memory by rank, what lost and why. Not
+/// wider than options.width where that is at least 80. Of many stages or ranks the tables show the
+/// first 32.
+std::string plan_text(const PlanView& view, const TableOptions& options = {});
+
+/// One object: the plan's figures, keys with units, nothing shortened.
+std::string plan_json(const PlanView& view);
+
+}  // namespace ppplan::render
