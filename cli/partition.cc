@@ -1,7 +1,129 @@
+// ppplan partition: from a profile and limits to a plan.
+#include "planner/partition.h"
+
 #include "cli/shell.h"
+#include "reports/documents/error.h"
+#include "reports/documents/file.h"
+#include "reports/documents/plan.h"
+#include "reports/documents/profile.h"
+#include "reports/render/plan_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace ppplan::cli {
+namespace {
 
-void add_partition(CLI::App& /*app*/, Shell& /*shell*/) {}
+struct Arguments {
+  std::string profile;
+  std::string output;
+  std::string memory;
+  std::vector<std::string> schedules;
+  std::optional<int> stages;
+  std::int64_t global_batch = 0;
+  std::optional<int> micro_batch;
+  std::optional<std::int64_t> sequence;
+  bool json = false;
+};
+
+Bytes memory_limit(const std::string& text) {
+  if (const std::optional<Bytes> limit = parse_bytes(text)) return *limit;
+  throw Error(Failure::kBadInput, fmt::format("--memory: expected a size, found '{:.60}'", text),
+              "give a rank's limit with its unit, such as 8GiB or 512MiB");
+}
+
+planner::PartitionOptions options_of(const Arguments& arguments) {
+  planner::PartitionOptions options{.stage_count = arguments.stages,
+                                    .global_batch = arguments.global_batch,
+                                    .micro_batch = arguments.micro_batch,
+                                    .sequence = arguments.sequence};
+  if (!arguments.memory.empty()) options.memory = memory_limit(arguments.memory);
+  if (!arguments.schedules.empty()) options.schedules = arguments.schedules;
+  return options;
+}
+
+[[noreturn]] void report_infeasible(const planner::Infeasible& infeasible) {
+  throw Error(
+      Failure::kNoPlan, infeasible.reason,
+      fmt::format("any one of these makes it fit: {}", fmt::join(infeasible.remedies, ", ")));
+}
+
+std::string search_in_words(const planner::Planned& planned) {
+  const planner::SearchCounts& search = planned.search;
+  const std::string looked = fmt::format(
+      "{} candidates (stages, micro-batch size, schedule), {} excluded by their bound, {} "
+      "cuts simulated",
+      search.candidate_count, search.excluded_count, search.simulated_count);
+  if (search.proven) return looked + ": no cut of any of them is faster";
+  return fmt::format("{}: the best found, at most {:.1f} % above the best there is", looked,
+                     100.0 * (planned.plan.predicted.step / search.bound - 1.0));
+}
+
+void run(const Arguments& arguments, Shell& shell) {
+  if (arguments.output == "-" && arguments.json) {
+    throw Error(Failure::kBadInput, "--json and -o - both write to standard output",
+                "give the plan a file: -o plan.yaml");
+  }
+  const std::string text = read_file(arguments.profile);
+  const Profile profile = read_profile(text, arguments.profile);
+  std::optional<OutputFile> output;
+  if (!arguments.output.empty()) output.emplace(arguments.output);
+  auto answer = planner::partition(profile, options_of(arguments));
+  if (const auto* infeasible = std::get_if<planner::Infeasible>(&answer)) {
+    report_infeasible(*infeasible);
+  }
+  auto planned = std::get<planner::Planned>(std::move(answer));
+  planned.plan.tool_version = PPPLAN_VERSION;
+  planned.plan.input_sha256 = sha256(text);
+  if (output) output->commit(write_plan(planned.plan));
+  if (arguments.output == "-") return;
+  const render::PlanView view{.plan = &planned.plan,
+                              .timeline = &planned.timeline,
+                              .allowed = planned.allowed,
+                              .search = search_in_words(planned)};
+  const auto style = shell.colored_output() ? render::Style::kColored : render::Style::kPlain;
+  print(arguments.json ? render::plan_json(view) : render::plan_text(view, {.style = style}));
+}
+
+}  // namespace
+
+void add_partition(CLI::App& app, Shell& shell) {
+  CLI::App* verb = app.add_subcommand(
+      "partition", "Find the split, micro-batch size and schedule with the shortest step");
+  const auto arguments = std::make_shared<Arguments>();
+  verb->add_option("profile", arguments->profile,
+                   "profile.yaml of 'ppplan profile'; - is standard input")
+      ->option_text("PROFILE")
+      ->required();
+  verb->add_option("--global-batch", arguments->global_batch, "Samples of one step")
+      ->option_text("B")
+      ->required();
+  verb->add_option("--stages", arguments->stages,
+                   "Pipeline stages, one a device; not given: the best number")
+      ->option_text("P");
+  verb->add_option("--micro-batch", arguments->micro_batch,
+                   "Samples of a micro-batch; not given: the best of the measured range")
+      ->option_text("b");
+  verb->add_option("--sequence", arguments->sequence,
+                   "Tokens of a sample; not given: the longest measured")
+      ->option_text("S");
+  verb->add_option("--memory", arguments->memory,
+                   "What one rank may use; not given: its device's memory in the profile")
+      ->option_text("SIZE");
+  verb->add_option("--schedule", arguments->schedules,
+                   "Allow this schedule only; may be repeated. Not given: 1f1b, gpipe, naive")
+      ->option_text("NAME");
+  verb->add_option("-o,--output", arguments->output, "Write the plan here; - is standard output")
+      ->option_text("PLAN");
+  verb->add_flag("--json", arguments->json, "The plan's figures as JSON");
+  verb->callback([arguments, &shell] { run(*arguments, shell); });
+}
 
 }  // namespace ppplan::cli

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <set>
+#include <vector>
 
 namespace ppplan::render {
 namespace {
@@ -47,13 +47,13 @@ std::int64_t parameter_count(const Model& model, int first_layer, int layer_coun
   std::int64_t count = 0;
   for (int index = first_layer; index < first_layer + layer_count; ++index) {
     const Layer& layer = model.layers[static_cast<std::size_t>(index)];
-    for (const Parameter& parameter : kind_of(model, layer).parameters) {
-      const auto tied = std::ranges::find(layer.tied, parameter.name, &TiedParameter::name);
-      const std::string name =
-          tied != layer.tied.end() ? tied->owner : layer.prefix + parameter.name;
-      if (!seen.insert(name).second) continue;
+    const std::vector<std::string> names = parameter_names(model, index);
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      if (!seen.insert(names[at]).second) continue;
       std::int64_t elements = 1;
-      for (const std::int64_t extent : parameter.shape) elements *= extent;
+      for (const std::int64_t extent : kind_of(model, layer).parameters[at].shape) {
+        elements *= extent;
+      }
       count += elements;
     }
   }
