@@ -101,6 +101,7 @@ TEST_CASE("partition: splits equal brute force on 200 random chains") {
     const int layer_count = 2 + static_cast<int>(random() % 9);
     const int stage_count = 1 + static_cast<int>(random() % std::min(layer_count, 5));
     const SyntheticOptions made{.device_count = stage_count,
+                                .micro_batches = {1, 2, 4},
                                 .latency_s = 1e-3 * static_cast<double>(random() % 3),
                                 .call_overhead_s = 1e-4 * static_cast<double>(random() % 2),
                                 .busy_slowdown = 1.2,
@@ -124,8 +125,9 @@ TEST_CASE("partition: where memory binds, splits equal brute force, and only the
     const int layer_count = 3 + static_cast<int>(random() % 6);
     const int stage_count = 2 + static_cast<int>(random() % 3);
     if (stage_count > layer_count) continue;
-    const Profile profile = synthetic_profile(random_layers(random, layer_count),
-                                              {.device_count = stage_count, .tied_ends = true});
+    const Profile profile = synthetic_profile(
+        random_layers(random, layer_count),
+        {.device_count = stage_count, .micro_batches = {1, 2, 4}, .tied_ends = true});
     const PartitionOptions options{
         .stage_count = stage_count,
         .global_batch = 1 + static_cast<int>(random() % 8),
