@@ -1,7 +1,198 @@
+// ppplan profile: times every kind of layer of a model, and the link, on this machine.
+#include "reports/documents/profile.h"
+
 #include "cli/shell.h"
+#include "cli/workers.h"
+#include "executor/launch/listening_socket.h"
+#include "executor/launch/placement.h"
+#include "executor/launch/workers.h"
+#include "profiler/models/load.h"
+#include "reports/documents/error.h"
+#include "reports/documents/file.h"
+#include "reports/documents/job.h"
+#include "reports/render/profile_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
 
 namespace ppplan::cli {
+namespace {
 
-void add_profile(CLI::App& /*app*/, Shell& /*shell*/) {}
+namespace fs = std::filesystem;
+
+/// Without --sequence-lengths: long enough to keep a core busy, short enough for a minute in all.
+constexpr std::int64_t kUsualSequence = 128;
+
+struct ProfileOptions {
+  std::string model;
+  profiler::LoadOptions load;
+  std::string output;
+  std::vector<int> micro_batches{1, 2, 4};
+  std::vector<std::int64_t> sequences;
+  int worker_count = 2;
+  std::optional<int> threads;
+  double target_spread = 0.03;
+  double row_budget_s = 2.0;
+  double timeout_s = 60.0;
+  std::optional<std::string> worker;
+};
+
+/// Where workers put their files, removed with them.
+class WorkFolder {
+ public:
+  WorkFolder() {
+    std::string name = (fs::temp_directory_path() / "ppplan-profile-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw Error(Failure::kRuntime, name + ": cannot make a temporary folder",
+                  "set TMPDIR to a folder that can be written");
+    }
+    path_ = name;
+  }
+  ~WorkFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+template <typename T>
+void sort_unique(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+ProfileJob make_job(const ProfileOptions& options, const profiler::LoadedModel& loaded) {
+  ProfileJob job;
+  job.model = loaded.model;
+  job.input_sha256 = loaded.sha256;
+  job.micro_batches = options.micro_batches;
+  job.sequences = options.sequences;
+  if (job.sequences.empty()) {
+    job.sequences = {std::min(kUsualSequence, loaded.model.max_sequence)};
+  }
+  sort_unique(job.micro_batches);
+  sort_unique(job.sequences);
+  job.target_spread = options.target_spread;
+  job.row_budget = Seconds(options.row_budget_s);
+  job.rendezvous.timeout = Seconds(options.timeout_s);
+  job.workers = launch::place(options.worker_count, available_cores());
+  for (WorkerPlacement& placement : job.workers) {
+    placement.threads = options.threads.value_or(placement.threads);
+  }
+  return job;
+}
+
+void run_workers(const ProfileOptions& options, ProfileJob& job, const fs::path& folder,
+                 Progress& progress) {
+  launch::Interruption interruption;
+  launch::ListeningSocket socket;
+  job.output = folder.string();
+  job.rendezvous.host = socket.host();
+  job.rendezvous.port = socket.port();
+  const fs::path job_file = folder / "job.yaml";
+  OutputFile(job_file).commit(write_profile_job(job));
+
+  launch::WorkerPlan plan{.program = worker_program(options.worker),
+                          .output = folder,
+                          .calls = {},
+                          .watch = {.silence_limit = job.rendezvous.timeout * 10.0}};
+  for (int rank = 0; rank < options.worker_count; ++rank) {
+    plan.calls.push_back(
+        {.name = fmt::format("worker {}", rank),
+         .arguments = {"profile", job_file.string(), "--rank", fmt::format("{}", rank)},
+         .inherited = {}});
+  }
+  launch::WorkerCall& first = plan.calls.front();
+  first.arguments.insert(first.arguments.end(),
+                         {"--listen-fd", fmt::format("{}", launch::kInheritedDescriptor)});
+  first.inherited = socket.descriptor();
+  progress.start("profile", 1.0);
+  launch::run_workers(plan, interruption, progress, [&socket] { socket.close(); });
+  progress.finish();
+}
+
+void profile_verb(const ProfileOptions& options, const Shell& shell) {
+  const std::unique_ptr<Progress> progress = shell.progress();
+  const profiler::LoadedModel loaded = profiler::load_model(options.model, options.load);
+  for (const std::string& warning : loaded.warnings) progress->note("warning: " + warning);
+  ProfileJob job = make_job(options, loaded);
+  if (const auto warning = placement_warning(job.workers)) progress->note("warning: " + *warning);
+
+  OutputFile output(options.output);
+  const WorkFolder folder;
+  run_workers(options, job, folder.path(), *progress);
+  const fs::path result = folder.path() / "profile.yaml";
+  const std::string text = read_file(result);
+  const Profile profile = read_profile(text, result.string());
+  output.commit(text);
+  if (options.output == "-") return;  // standard output holds the document
+  print(render::profile_view(profile, shell.table_options()));
+}
+
+void add_grid_options(CLI::App& verb, ProfileOptions& options) {
+  verb.add_option("--layers", options.load.layer_count, "Keep only the first N blocks")
+      ->option_text("N");
+  verb.add_option("--micro-batches", options.micro_batches, "Samples to measure at [1,2,4]")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1'000'000))
+      ->option_text("LIST");
+  verb.add_option("--sequence-lengths", options.sequences,
+                  "Tokens a sample to measure at [128, or the model's positions]")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+      ->option_text("LIST");
+}
+
+void add_measuring_options(CLI::App& verb, ProfileOptions& options) {
+  verb.add_option("--workers", options.worker_count,
+                  "Local workers, as many as the plan will have ranks here [2]")
+      ->check(CLI::Range(1, 1024))
+      ->option_text("N");
+  verb.add_option("--threads", options.threads, "Of a worker [its share of the cores]")
+      ->check(CLI::Range(1, 4096))
+      ->option_text("T");
+  verb.add_option("--target-spread", options.target_spread,
+                  "Repeat until a median is known this well [0.03]")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->option_text("X");
+  verb.add_option("--row-budget", options.row_budget_s,
+                  "Seconds after which a row counts as unstable [2]")
+      ->check(CLI::Range(1e-3, 86400.0))
+      ->option_text("S");
+  verb.add_option("--timeout", options.timeout_s, "Seconds a worker waits for a silent peer [60]")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->option_text("S");
+  verb.add_option("--worker", options.worker, "Worker program [ppplan-worker beside ppplan]")
+      ->option_text("PATH");
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Shell& shell) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* verb =
+      app.add_subcommand("profile", "Measure a model's layers and the link on this machine");
+  verb->add_option("MODEL", options->model, "Hugging Face config.json, or its folder")->required();
+  verb->add_option("-o,--output", options->output,
+                   "profile.yaml to write, or - for standard output")
+      ->required()
+      ->option_text("FILE");
+  add_grid_options(*verb, *options);
+  add_measuring_options(*verb, *options);
+  verb->callback([options, &shell] { profile_verb(*options, shell); });
+}
 
 }  // namespace ppplan::cli

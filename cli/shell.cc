@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -17,17 +18,19 @@
 namespace ppplan::cli {
 namespace {
 
-constexpr int kFallbackColumns = 80;
+constexpr int kBarColumns = 80;     // where the terminal does not say
+constexpr int kTableColumns = 100;  // where there is no terminal
+constexpr int kLeastColumns = 40;
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view{} : std::string_view{value};
 }
 
-int terminal_columns() {
+int terminal_columns(int descriptor, int otherwise) {
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kFallbackColumns;
-  return size.ws_col;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;
+  return std::max<int>(size.ws_col, kLeastColumns);
 }
 
 Seconds monotonic_time() {
@@ -43,12 +46,17 @@ bool Shell::colored_output() const {
          isatty(STDOUT_FILENO) == 1;
 }
 
+render::TableOptions Shell::table_options() const {
+  return {.width = static_cast<std::size_t>(terminal_columns(STDOUT_FILENO, kTableColumns)),
+          .style = colored_output() ? render::Style::kColored : render::Style::kPlain};
+}
+
 std::unique_ptr<Progress> Shell::progress() const {
   return std::make_unique<ProgressBar>(
       ProgressBarOptions{.descriptor = STDERR_FILENO,
                          .terminal = isatty(STDERR_FILENO) == 1 && environment("TERM") != "dumb",
                          .now = monotonic_time,
-                         .columns = terminal_columns});
+                         .columns = [] { return terminal_columns(STDERR_FILENO, kBarColumns); }});
 }
 
 void prepare_streams() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "reports/progress.h"
+#include "reports/render/table.h"
 
 #include <CLI/CLI.hpp>
 
@@ -20,6 +21,8 @@ struct Shell {
 
   /// True when standard output may carry colours: asked for, or a terminal without NO_COLOR.
   [[nodiscard]] bool colored_output() const;
+  /// For tables on standard output: as wide as its terminal, 100 columns when it is none.
+  [[nodiscard]] render::TableOptions table_options() const;
   /// A bar with time remaining when standard error is a terminal; notes only otherwise.
   [[nodiscard]] std::unique_ptr<Progress> progress() const;
 };

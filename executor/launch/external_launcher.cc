@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -99,6 +100,7 @@ std::optional<ExternalRank> external_rank(const Environment& environment) {
     }
     if (const auto text = environment(names.local_rank)) {
       result.local_rank = number(names.local_rank, *text, 0, result.rank_count - 1);
+      result.local_count = std::max(result.local_count, result.local_rank + 1);
     }
     result.host = meeting_host(result, environment);
     result.port = meeting_port(environment);

@@ -19,7 +19,7 @@ namespace ppplan::launch {
 namespace {
 
 ProcessSpec fake(std::vector<std::string> acts) {
-  acts.insert(acts.begin(), PPPLAN_FAKE_WORKER);
+  acts.insert(acts.begin(), {PPPLAN_FAKE_WORKER, "act"});
   return {.command = std::move(acts), .inherited = {}};
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("process group: a child inherits the listening socket, and the port is
   const int port = socket.port();
   Interruption interruption;
   ProcessGroup group(
-      {{.command = {PPPLAN_FAKE_WORKER, "knock"}, .inherited = socket.descriptor()}});
+      {{.command = {PPPLAN_FAKE_WORKER, "act", "knock"}, .inherited = socket.descriptor()}});
   socket.close();
   const int knocking = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
