@@ -102,7 +102,8 @@ TEST_CASE("run: kernels other than the profile's warn") {
         std::string::npos);
 }
 
-TEST_CASE("run: a killed rank is named first, with its stage; nobody is left, no report appears") {
+TEST_CASE(
+    "run: a killed rank is named first, with its stage, and nobody is left, no report appears") {
   for (const int rank : {0, 1}) {
     const Workshop workshop;
     const CommandResult result = run_command(workshop.command("", fmt::format("kill:{}", rank)));
