@@ -131,9 +131,10 @@ Finding memory_finding(const MachineFacts& facts) {
     detail += fmt::format(", container's limit {}", human(*facts.container.memory));
   }
   if (facts.memory.available < kLittleMemory) {
-    return blocking(error("memory", detail,
-                          "two workers need about 1.5 GiB before any model: close programs, or raise "
-                          "the container's limit"));
+    return blocking(
+        error("memory", detail,
+              "two workers need about 1.5 GiB before any model: close programs, or raise "
+              "the container's limit"));
   }
   return ok("memory", detail);
 }
