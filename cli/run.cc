@@ -255,6 +255,7 @@ void run_locally(const RunOptions& options, const Shell& shell) {
   std::vector<std::string> command{run.worker.string(), "run", job_file.string(), "--rank",
                                    fmt::format("{}", rank)};
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string& argument : command) arguments.push_back(argument.data());
   arguments.push_back(nullptr);
   std::signal(SIGPIPE, SIG_DFL);

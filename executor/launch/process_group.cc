@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kLineLimit = 64 << 10;
 constexpr std::size_t kTailLimit = 8 << 10;
 /// Ends are seen as the hang-up of a pipe; this bounds the wait for those whose pipes outlive them.
-constexpr int kPollInterval_ms = 200;
+constexpr int kPollMilliseconds = 200;
 
 Seconds now() {
   return std::chrono::steady_clock::now().time_since_epoch();
@@ -79,7 +79,7 @@ class ProcessGroup::Watch {
       watched.push_back({.fd = process.out, .events = POLLIN, .revents = 0});
       watched.push_back({.fd = process.error, .events = POLLIN, .revents = 0});
     }
-    ::poll(watched.data(), watched.size(), kPollInterval_ms);
+    ::poll(watched.data(), watched.size(), kPollMilliseconds);
   }
 
   /// Reads what a process wrote and sees whether it has ended.

@@ -103,6 +103,7 @@ bool hand_over(const ChildStreams& streams) {
 SpawnedProcess spawn(const std::vector<std::string>& command, std::optional<int> inherited) {
   const std::string& program = command.front();
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));  // execv's historical signature
   }

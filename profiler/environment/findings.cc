@@ -165,8 +165,11 @@ Finding interface_finding(const MachineFacts& facts) {
                    fix);
   }
   if (network.host_interface) {
-    return ok("interface", fmt::format("{} (address of {}); local runs use 127.0.0.1",
-                                       *network.host_interface, network.host_name));
+    const bool local_only = *network.host_interface == "lo";
+    return ok("interface",
+              fmt::format(
+                  "{} (address of {}){}", *network.host_interface, network.host_name,
+                  local_only ? ": over several hosts, GLOO_SOCKET_IFNAME must name another" : ""));
   }
   return warning("interface",
                  network.host_addresses.empty()

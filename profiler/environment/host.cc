@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 namespace ppplan::profiler {
@@ -114,27 +115,21 @@ ContainerLimits read_container_limits(const fs::path& root) {
 
 HostCores read_cores(const std::vector<int>& allowed, const ContainerLimits& limits,
                      const fs::path& root) {
-  struct Place {
-    std::int64_t package;
-    std::int64_t core;
-    int logical;
-    auto operator<=>(const Place&) const = default;
-  };
-  std::vector<Place> places;
+  std::vector<std::tuple<std::int64_t, std::int64_t, int>> places;  // package, core, logical core
+  places.reserve(allowed.size());
   for (const int logical : allowed) {
     const fs::path topology = root / fmt::format("sys/devices/system/cpu/cpu{}/topology", logical);
-    places.push_back({.package = read_number(topology / "physical_package_id").value_or(0),
-                      .core = read_number(topology / "core_id").value_or(logical),
-                      .logical = logical});
+    places.emplace_back(read_number(topology / "physical_package_id").value_or(0),
+                        read_number(topology / "core_id").value_or(logical), logical);
   }
   std::sort(places.begin(), places.end());
 
   HostCores result;
   std::map<std::pair<std::int64_t, std::int64_t>, int> numbers;
-  for (const Place& place : places) {
+  for (const auto& [package, core, logical] : places) {
     const auto next = static_cast<int>(numbers.size());
-    result.logical.push_back(place.logical);
-    result.physical.push_back(numbers.try_emplace({place.package, place.core}, next).first->second);
+    result.logical.push_back(logical);
+    result.physical.push_back(numbers.try_emplace({package, core}, next).first->second);
   }
   result.machine_count = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
   const auto count = static_cast<double>(result.logical.size());

@@ -16,6 +16,10 @@ std::string error_text(double predicted, double measured) {
   return fmt::format("{:+.1f} %", (predicted - measured) / measured * 100.0);
 }
 
+std::string rate_text(double tokens_per_s) {
+  return fmt::format(tokens_per_s < 100.0 ? "{:.1f}" : "{:.0f}", tokens_per_s);
+}
+
 std::string layers_text(const ReportRow& row) {
   if (row.layer_count == 0) return "none";
   if (row.layer_count == 1) return fmt::format("{}", row.first_layer);
@@ -78,8 +82,8 @@ std::string table_text(const RunReport& report, const TableOptions& options) {
   table.row({"all", "", "step time", ppplan::human(report.predicted_step),
              ppplan::human(report.measured_step),
              error_text(report.predicted_step.count(), report.measured_step.count())});
-  table.row({"", "", "tokens/s", human_count(report.predicted_tokens_per_s),
-             human_count(report.measured_tokens_per_s),
+  table.row({"", "", "tokens/s", rate_text(report.predicted_tokens_per_s),
+             rate_text(report.measured_tokens_per_s),
              error_text(report.predicted_tokens_per_s, report.measured_tokens_per_s)});
   return table.text(options);
 }
