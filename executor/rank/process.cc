@@ -85,7 +85,7 @@ WorkerVersions worker_versions() {
   if (auto* const get = find_function<int(int*)>(nullptr, "cudaRuntimeGetVersion");
       get != nullptr && get(&number) == 0) {
     versions.cuda_runtime = dotted(number / 1000, number % 1000 / 10);
-    versions.torch += "+cu" + std::to_string(number / 10);
+    versions.torch += "+cu" + std::to_string(number / 100);
   } else {
     versions.torch += "+cpu";
   }
