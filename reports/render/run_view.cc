@@ -17,7 +17,8 @@ std::string error_text(double predicted, double measured) {
 }
 
 std::string rate_text(double tokens_per_s) {
-  return fmt::format(tokens_per_s < 100.0 ? "{:.1f}" : "{:.0f}", tokens_per_s);
+  return tokens_per_s < 100.0 ? fmt::format("{:.1f}", tokens_per_s)
+                              : fmt::format("{:.0f}", tokens_per_s);
 }
 
 std::string layers_text(const ReportRow& row) {
