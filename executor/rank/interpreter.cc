@@ -50,13 +50,13 @@ Interpreter::Interpreter(const planner::Schedule& schedule,
 }
 
 PassTimes Interpreter::run(const BatchOf& batch_of, double loss_gradient) {
-  posted_ = consumed_ = 0;
+  posted_ = reached_ = 0;
   times_ = {};
   loss_ = 0.0;
   loss_gradient_ = loss_gradient;
+  post_receives();
   for (const Action& action : schedule_->ranks[static_cast<std::size_t>(transport_->rank())]) {
     running_ = planner::to_text(action);
-    post_receives();
     execute(action, batch_of);
   }
   {
@@ -85,13 +85,14 @@ void Interpreter::execute(const Action& action, const BatchOf& batch_of) {
       return send(action);
     case ActionKind::kReceiveActivation:
     case ActionKind::kReceiveGradient:
-      return;  // posted ahead, waited for by the action that needs it
+      ++reached_;
+      return post_receives();  // waited for by the action that needs the tensor
   }
 }
 
 void Interpreter::post_receives() {
   const Stopwatch watch(times_.communication);
-  while (posted_ < receives_.size() && posted_ < consumed_ + kReceivesAhead) {
+  while (posted_ < receives_.size() && posted_ < reached_ + kReceivesAhead) {
     const Action& action = receives_[posted_++];
     const bool forward = action.kind == ActionKind::kReceiveActivation;
     const int peer_stage = forward ? action.stage - 1 : action.stage + 1;
@@ -124,7 +125,6 @@ at::Tensor Interpreter::take(std::map<Key, at::Tensor>& local, std::map<Key, Rec
   }
   at::Tensor tensor = std::move(found->second.tensor);
   received.erase(found);
-  ++consumed_;
   return tensor;
 }
 

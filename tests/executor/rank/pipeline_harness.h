@@ -12,6 +12,7 @@
 #include "reports/documents/plan.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
 #include <exception>
