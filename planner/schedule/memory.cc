@@ -86,14 +86,18 @@ class RankLevel {
 
 }  // namespace
 
+RankMemory memory_peak(const Schedule& schedule, const ScheduleCosts& costs, int rank) {
+  RankLevel level(schedule, costs);
+  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+    if (!is_communication(action.kind)) level.pass(action);
+  }
+  return level.peak();
+}
+
 std::vector<RankMemory> memory_peaks(const Schedule& schedule, const ScheduleCosts& costs) {
   std::vector<RankMemory> peaks;
-  for (const std::vector<Action>& actions : schedule.ranks) {
-    RankLevel level(schedule, costs);
-    for (const Action& action : actions) {
-      if (!is_communication(action.kind)) level.pass(action);
-    }
-    peaks.push_back(level.peak());
+  for (int rank = 0; rank < schedule.rank_count(); ++rank) {
+    peaks.push_back(memory_peak(schedule, costs, rank));
   }
   return peaks;
 }

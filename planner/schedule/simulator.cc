@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace ppplan::planner {
 namespace {
@@ -50,14 +51,14 @@ Seconds duration(const Action& action, const StageCost& cost) {
 }
 
 /// Runs one step on ranks that become free at `free`, which is moved on; calls record(rank, timed
-/// action) for each action.
+/// action) for each action. False when the order is cyclic.
 template <typename Record>
-void run_step(const Schedule& schedule, const ScheduleCosts& costs, std::vector<Seconds>& free,
+bool run_step(const Schedule& schedule, const ScheduleCosts& costs, std::vector<Seconds>& free,
               Record&& record) {
   const CostTable table(costs);
   std::vector<Seconds> arrival(ResultIndex(schedule).size());
   const std::vector<int>& rank_of_stage = schedule.rank_of_stage;
-  walk(schedule, [&](int rank, const Action& action, const ActionResults& results) {
+  const auto run = [&](int rank, const Action& action, const ActionResults& results) {
     const StageCost& cost = table.of(action.stage, action.micro_batch);
     Seconds start = free[static_cast<std::size_t>(rank)];
     if (results.needed != ActionResults::kNone) start = std::max(start, arrival[results.needed]);
@@ -70,7 +71,9 @@ void run_step(const Schedule& schedule, const ScheduleCosts& costs, std::vector<
     const bool travels = user < rank_of_stage.size() && rank_of_stage[user] != rank;
     const Seconds transfer = onwards ? cost.send_activation : cost.send_gradient;
     arrival[results.made] = travels ? finish + transfer : finish;
-  });
+  };
+  const std::vector<std::size_t> reached = walk(schedule, run);
+  return std::ranges::equal(reached, schedule.ranks, {}, {}, &std::vector<Action>::size);
 }
 
 }  // namespace
@@ -119,8 +122,8 @@ Timeline simulate(const Schedule& schedule, const ScheduleCosts& costs) {
 
 Seconds makespan(const Schedule& schedule, const ScheduleCosts& costs) {
   std::vector<Seconds> free(schedule.ranks.size(), Seconds(0));
-  run_step(schedule, costs, free, [](int, const TimedAction&) {});
-  return *std::ranges::max_element(free);
+  const bool whole = run_step(schedule, costs, free, [](int, const TimedAction&) {});
+  return whole ? *std::ranges::max_element(free) : Seconds(std::numeric_limits<double>::infinity());
 }
 
 Seconds steady_period(const Schedule& schedule, const ScheduleCosts& costs) {

@@ -70,7 +70,7 @@ struct RankMemory {
 /// finish. Deterministic; O(actions).
 Timeline simulate(const Schedule& schedule, const ScheduleCosts& costs);
 
-/// The makespan alone: what `simulate` gives, without its timeline.
+/// The makespan alone: what `simulate` gives, without its timeline. Infinite for a cyclic order.
 Seconds makespan(const Schedule& schedule, const ScheduleCosts& costs);
 
 /// Time from step to step when steps follow each other without a barrier (no rank waits for the
@@ -84,5 +84,7 @@ Seconds steady_period(const Schedule& schedule, const ScheduleCosts& costs);
 /// Buffers: the incoming gradient of a backward, and what the rank's action before sent to another
 /// rank. Of moments equally full the first counts. O(actions).
 std::vector<RankMemory> memory_peaks(const Schedule& schedule, const ScheduleCosts& costs);
+/// Of one rank alone. O(its actions).
+RankMemory memory_peak(const Schedule& schedule, const ScheduleCosts& costs, int rank);
 
 }  // namespace ppplan::planner
