@@ -134,17 +134,14 @@ StageCost ChainCosts::stage(int first, int last, int class_index) const {
                  .backward_peak = Bytes{0},
                  .weight_pending = between(sums.weight_pending, first, last),
                  .output = boundary(last, class_index)};
-  if (first == last) {
-    cost.saved = boundary(first, class_index);
-    return cost;
-  }
+  if (first == last) return cost;
   const auto from = index_of(first);
   const auto end = index_of(last);
   cost.forward_peak = Bytes{sums.forward_peak.at(from, end)} - sums.saved[from];
   cost.backward_peak = std::max(Bytes{0}, sums.own_backward_peak[end - 1]);
   if (end - from > 1) {
     const Bytes inner = Bytes{sums.backward_peak.at(from, end - 1)} - sums.saved[end];
-    cost.backward_peak = std::max(cost.backward_peak, inner);
+    cost.backward_peak = std::max(cost.backward_peak, inner - cost.output);
   }
   return cost;
 }

@@ -50,11 +50,12 @@ class ChainCosts {
 
   /// The simulator's view of the stage. Memory is composed layer by layer, by the conventions of
   /// Measurement: a layer's `saved` holds its input where it keeps it, never its output.
-  ///   saved:         sum of saved; of an empty stage the tensor it passes on
+  ///   saved:         sum of saved
   ///   forward peak:  max over l of (saved of the layers before l + l's input + forward_peak(l))
   ///   backward peak: max over l of (backward_peak(l) - saved of the layers after l, given back by
-  ///                  then, + the gradient that the layer after l hands to l)
-  /// The gradient that arrives from the next stage is a buffer of the schedule, not counted here.
+  ///                  then, + l's incoming gradient - the stage's incoming gradient)
+  /// The stage's incoming gradient is a buffer of the schedule, there from the start and replaced
+  /// by the gradients inside the stage. An empty stage passes on what it receives.
   [[nodiscard]] StageCost stage(int first, int last, int class_index) const;
 
   [[nodiscard]] StaticMemory static_memory(int first, int last) const;

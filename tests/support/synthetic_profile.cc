@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <set>
+#include <string>
 
 namespace ppplan::testing {
 namespace {
@@ -47,41 +48,31 @@ LayerKind kind_named(const std::string& name, LayerRole role, std::int64_t param
 
 }  // namespace
 
-Profile synthetic_profile(const std::vector<SyntheticLayer>& layers,
-                          const SyntheticOptions& options) {
+Profile profile_of(const Model& model, const std::vector<SyntheticLayer>& kinds,
+                   const SyntheticOptions& options) {
   Profile profile;
   profile.tool_version = "test";
-  profile.model.name = "synthetic";
-  profile.model.family = "llama";
-  const auto last = static_cast<int>(layers.size()) - 1;
+  profile.input_sha256 = std::string(64, '0');
+  profile.model = model;
+  profile.target_spread = 0.03;
+  profile.kernels = {.torch = "2.11.0", .attention = "math", .blas = "mkl"};
   const std::set<int> workers{1, options.device_count};
-  for (int index = 0; index <= last; ++index) {
-    const SyntheticLayer& layer = layers[static_cast<std::size_t>(index)];
-    const LayerRole role = index == 0      ? LayerRole::kEmbedding
-                           : index == last ? LayerRole::kHead
-                                           : LayerRole::kBlock;
-    profile.model.kinds.push_back(
-        kind_named(fmt::format("kind{}", index), role, layer.parameter_bytes));
-    Layer& placed = profile.model.layers.emplace_back();
-    placed.prefix = fmt::format("layers.{}.", index);
-    placed.kind = index;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const auto index = static_cast<int>(kind);
     for (const int worker_count : workers) {
       for (const std::int64_t sequence : options.sequences) {
         for (const int micro_batch : options.micro_batches) {
           profile.measurements.push_back(
-              measure(layer, index, micro_batch, sequence, worker_count, options));
+              measure(kinds[kind], index, micro_batch, sequence, worker_count, options));
         }
       }
       profile.optimizer.push_back({.kind = index,
                                    .concurrent_workers = worker_count,
-                                   .step = timing(layer.optimizer_s),
-                                   .parameters = Bytes{layer.parameter_bytes},
-                                   .gradients = Bytes{layer.parameter_bytes},
-                                   .optimizer_state = Bytes{2 * layer.parameter_bytes}});
+                                   .step = timing(kinds[kind].optimizer_s),
+                                   .parameters = Bytes{kinds[kind].parameter_bytes},
+                                   .gradients = Bytes{kinds[kind].parameter_bytes},
+                                   .optimizer_state = Bytes{2 * kinds[kind].parameter_bytes}});
     }
-  }
-  if (options.tied_ends && last > 0) {
-    profile.model.layers.back().tied = {{.name = "weight", .owner = "layers.0.weight"}};
   }
   for (int device = 0; device < options.device_count; ++device) {
     profile.devices.push_back({.name = "cpu",
@@ -98,6 +89,28 @@ Profile synthetic_profile(const std::vector<SyntheticLayer>& layers,
   profile.call_overhead = Seconds(options.call_overhead_s);
   profile.step_overhead = Seconds(options.step_overhead_s);
   return profile;
+}
+
+Profile synthetic_profile(const std::vector<SyntheticLayer>& layers,
+                          const SyntheticOptions& options) {
+  Model model;
+  model.name = "synthetic";
+  model.family = "llama";
+  const auto last = static_cast<int>(layers.size()) - 1;
+  for (int index = 0; index <= last; ++index) {
+    const LayerRole role = index == 0      ? LayerRole::kEmbedding
+                           : index == last ? LayerRole::kHead
+                                           : LayerRole::kBlock;
+    model.kinds.push_back(kind_named(fmt::format("kind{}", index), role,
+                                     layers[static_cast<std::size_t>(index)].parameter_bytes));
+    Layer& placed = model.layers.emplace_back();
+    placed.prefix = fmt::format("layers.{}.", index);
+    placed.kind = index;
+  }
+  if (options.tied_ends && last > 0) {
+    model.layers.back().tied = {{.name = "weight", .owner = "layers.0.weight"}};
+  }
+  return profile_of(model, layers, options);
 }
 
 std::vector<SyntheticLayer> random_layers(std::mt19937& random, int layer_count) {

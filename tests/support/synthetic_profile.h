@@ -35,6 +35,10 @@ struct SyntheticOptions {
   bool tied_ends = false;
 };
 
+/// A real model with costs of the given kinds of layers, by the model's kinds.
+Profile profile_of(const Model& model, const std::vector<SyntheticLayer>& kinds,
+                   const SyntheticOptions& options = {});
+
 /// One kind a layer: the first an embedding, the last a head, the others blocks.
 Profile synthetic_profile(const std::vector<SyntheticLayer>& layers,
                           const SyntheticOptions& options = {});
