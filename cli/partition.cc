@@ -80,6 +80,11 @@ void run(const Arguments& arguments, Shell& shell) {
     report_infeasible(*infeasible);
   }
   auto planned = std::get<planner::Planned>(std::move(answer));
+  if (planned.plan.ranks.size() > profile.devices.size()) {
+    shell.progress()->note(
+        fmt::format("note: the profile has {} devices; further ranks are taken to be like its last",
+                    profile.devices.size()));
+  }
   planned.plan.tool_version = PPPLAN_VERSION;
   planned.plan.input_sha256 = sha256(text);
   if (output) output->commit(write_plan(planned.plan));

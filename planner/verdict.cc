@@ -23,8 +23,9 @@ std::string costliest(const Candidate& candidate, const Cut& cut, const Evaluati
   const auto busiest = std::ranges::max_element(evaluation.timeline.busy);
   const std::array<std::pair<Seconds, std::string>, 5> causes = {{
       {(bubble.fill + bubble.drain) / rank_count, "filling and draining the pipeline"},
-      {bubble.imbalance / rank_count, fmt::format("uneven stages (rank {} computes longest)",
-                                                  busiest - evaluation.timeline.busy.begin())},
+      {bubble.imbalance / rank_count,
+       fmt::format("waiting between actions (rank {} computes longest)",
+                   busiest - evaluation.timeline.busy.begin())},
       {bubble.transfer / rank_count, "transfers between stages"},
       {*std::ranges::max_element(evaluation.reduction), "reducing shared weights' gradients"},
       {*std::ranges::max_element(evaluation.optimizer), "the optimizer"},

@@ -43,12 +43,11 @@ class Folder {
                                        .output_bytes = 0,
                                        .parameter_bytes = 113'248'512,
                                        .optimizer_s = 8e-3};
-    const Profile profile =
-        testing::profile_of(model, {embedding, block, head},
-                            {.device_count = 2,
-                             .device_memory = Bytes{std::int64_t{4} << 30},
-                             .latency_s = 2e-3,
-                             .bytes_per_s = 1e9});
+    const Profile profile = testing::profile_of(model, {embedding, block, head},
+                                                {.device_count = 2,
+                                                 .device_memory = Bytes{std::int64_t{4} << 30},
+                                                 .latency_s = 2e-3,
+                                                 .bytes_per_s = 1e9});
     std::ofstream(file("profile.yaml")) << write_profile(profile);
   }
   ~Folder() { std::filesystem::remove_all(path_); }
@@ -65,9 +64,8 @@ class Folder {
 TEST_CASE("partition: writes a plan that reads back, and shows it") {
   const Folder folder;
   const std::string output = folder.file("plan.yaml");
-  const ProgramResult result =
-      run_program({"partition", folder.file("profile.yaml"), "--stages", "2", "--global-batch", "8",
-                   "-o", output});
+  const ProgramResult result = run_program({"partition", folder.file("profile.yaml"), "--stages",
+                                            "2", "--global-batch", "8", "-o", output});
   REQUIRE(result.exit_code == 0);
   CHECK(result.errors.empty());
   CHECK(result.output.find("embedding, block") != std::string::npos);
@@ -110,10 +108,11 @@ TEST_CASE("partition: no plan fits: exit 3, the limit, a remedy, and nothing wri
 
 TEST_CASE("partition: a bad size or profile is exit 2") {
   const Folder folder;
-  CHECK(run_program({"partition", folder.file("profile.yaml"), "--global-batch", "8", "--memory",
-                     "lots"})
+  CHECK(run_program(
+            {"partition", folder.file("profile.yaml"), "--global-batch", "8", "--memory", "lots"})
             .exit_code == 2);
-  CHECK(run_program({"partition", folder.file("absent.yaml"), "--global-batch", "8"}).exit_code == 2);
+  CHECK(run_program({"partition", folder.file("absent.yaml"), "--global-batch", "8"}).exit_code ==
+        2);
   CHECK(run_program({"partition", folder.file("profile.yaml"), "--global-batch", "-1"}).exit_code ==
         2);
 }
