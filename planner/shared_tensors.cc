@@ -45,6 +45,12 @@ double element_count(const Parameter& parameter) {
   return elements;
 }
 
+/// The link as it is while both ends send at once, where that was measured.
+const Link& exchange_link(const Profile& profile) {
+  const auto found = std::ranges::find(profile.links, "exchange", &Link::name);
+  return found == profile.links.end() ? profile.links.front() : *found;
+}
+
 Bytes part_of(Bytes whole, double part) {
   return {std::llround(static_cast<double>(whole.count) * part)};
 }
@@ -90,7 +96,7 @@ std::vector<SharedTensor> shared_tensors(const Profile& profile, const CostTable
       tensor.optimizer_state = part_of(whole.optimizer_state, part);
       tensor.optimizer = whole.step.median * part;
       if (!profile.links.empty()) {
-        tensor.transfer = transfer_time(profile.links.front(), tensor.gradients);
+        tensor.transfer = transfer_time(exchange_link(profile), tensor.gradients);
       }
     }
     tensors.push_back(std::move(tensor));

@@ -77,8 +77,8 @@ class Interpreter {
 
   // State of one pass.
   std::size_t posted_ = 0;
-  std::size_t reached_ = 0;  ///< receives that the program has come to
-  std::map<Key, Receive> activations_in_, gradients_in_;         ///< keyed by the receiving stage
+  std::size_t reached_ = 0;                               ///< receives that the program has come to
+  std::map<Key, Receive> activations_in_, gradients_in_;  ///< keyed by the receiving stage
   std::map<Key, at::Tensor> activations_here_, gradients_here_;  ///< from a stage of this rank
   std::map<Key, at::Tensor> outputs_, input_gradients_;          ///< waiting to be sent
   std::vector<std::unique_ptr<Transfer>> sends_;                 ///< oldest first

@@ -124,7 +124,10 @@ class RankRun {
       throw;
     }
     whereabouts_.where = "step " + std::to_string(number) + ", gradient reduction";
+    const Clock::time_point own_passed = Clock::now();
+    meet_peers(shared_, transport_);
     const Clock::time_point passed = Clock::now();
+    record.pass.idle += passed - own_passed;
     reduce_shared_gradients(shared_, store_, transport_);
     const Clock::time_point reduced = Clock::now();
     record.reduction = reduced - passed;

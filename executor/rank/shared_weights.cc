@@ -10,7 +10,8 @@ namespace ppplan::executor {
 namespace {
 
 constexpr std::int64_t kChunkElements = 1 << 20;  // 4 MiB: long enough for the link's full rate
-constexpr int kFirstTag = 1 << 30;                // above every tag of the interpreter
+constexpr int kMeetingTag = (1 << 30) - 1;        // above every tag of the interpreter
+constexpr int kFirstTag = 1 << 30;
 
 /// A chunk on its way in both directions.
 struct ChunkExchange {
@@ -50,6 +51,19 @@ std::vector<SharedWeight> shared_weights(const Plan& plan, int rank) {
     }
   }
   return shared;
+}
+
+void meet_peers(const std::vector<SharedWeight>& shared, Transport& transport) {
+  std::set<int> peers;
+  for (const SharedWeight& weight : shared) peers.insert(weight.peer);
+  for (const int peer : peers) {
+    const at::Tensor here = at::zeros({1}, at::TensorOptions(at::kFloat));
+    const at::Tensor there = at::empty_like(here);
+    const std::unique_ptr<Transfer> receive = transport.receive(there, peer, kMeetingTag);
+    const std::unique_ptr<Transfer> send = transport.send(here, peer, kMeetingTag);
+    receive->wait();
+    send->wait();
+  }
 }
 
 void reduce_shared_gradients(const std::vector<SharedWeight>& shared, const ParameterStore& store,

@@ -20,6 +20,10 @@ struct SharedWeight {
 /// The shared tensors of one rank, ordered by name. Throws Error(kBadInput) for one on three ranks.
 std::vector<SharedWeight> shared_weights(const Plan& plan, int rank);
 
+/// Waits until every peer's gradients are complete too, so that waiting is not counted as transfer.
+/// Throws PeerLost.
+void meet_peers(const std::vector<SharedWeight>& shared, Transport& transport);
+
 /// Adds the peer's gradient to ours and ours to the peer's, in chunks so that memory stays small;
 /// sums of two floats do not depend on their order, so both ranks hold the same bits. Throws
 /// PeerLost.

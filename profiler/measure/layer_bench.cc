@@ -41,6 +41,7 @@ LayerBench::LayerBench(const Model& model, int kind, int instance_count)
     layers_.push_back(std::make_unique<LayerModule>(description, find, tables));
   }
   optimizer_.emplace(store_, executor::AdamWOptions{});
+  work_.resize(layers_.size());
 }
 
 LayerInput LayerBench::input(const LayerShape& shape) const {
@@ -63,49 +64,53 @@ at::Tensor LayerBench::output_gradient(const LayerShape& shape) const {
   return at::randn({shape.micro_batch, shape.sequence, hidden_}).mul_(1e-3);
 }
 
-double LayerBench::forward(const LayerShape& shape, std::vector<LayerModule::Saved>& saved) {
-  saved.assign(layers_.size(), {});
-  LayerInput first = input(shape);
+double LayerBench::forward(const LayerShape& shape) {
+  saved_.assign(layers_.size(), {});
+  const LayerInput first = input(shape);
   at::Tensor x = first.x;
   const Clock::time_point start = Clock::now();
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-    at::Tensor out = layers_[layer]->forward({std::move(x), first.labels}, saved[layer]);
+    at::Tensor out = layers_[layer]->forward({std::move(x), first.labels}, saved_[layer]);
     // Blocks follow one another; embeddings and heads each take the first input.
     x = role_ == LayerRole::kBlock ? std::move(out) : first.x;
   }
   return seconds_since(start);
 }
 
-LayerTimes LayerBench::run(const LayerShape& shape) {
-  const auto count = static_cast<double>(layers_.size());
-  LayerTimes times;
-  std::vector<LayerModule::Saved> saved;
-  const double first_s = forward(shape, saved);
-  const auto backward = [&](WeightWork::When when, std::vector<WeightWork>& work) {
-    at::Tensor gradient = output_gradient(shape);
-    const at::Tensor last = gradient;
-    const Clock::time_point start = Clock::now();
-    for (std::size_t layer = layers_.size(); layer-- > 0;) {
-      work[layer] = WeightWork(when);
-      at::Tensor dx =
-          layers_[layer]->backward(std::move(gradient), std::move(saved[layer]), work[layer]);
-      gradient = role_ == LayerRole::kBlock ? std::move(dx) : last;
-    }
-    return seconds_since(start) / count;
-  };
-  std::vector<WeightWork> work(layers_.size());
-  times.backward_s = backward(WeightWork::When::kNow, work);
-  const double second_s = forward(shape, saved);
-  times.forward_s = 0.5 * (first_s + second_s) / count;
-  times.backward_input_s = backward(WeightWork::When::kLater, work);
+double LayerBench::backward(const LayerShape& shape, WeightWork::When when) {
+  const at::Tensor first = output_gradient(shape);
+  at::Tensor gradient = first;
   const Clock::time_point start = Clock::now();
-  for (WeightWork& part : work) part.finish();
-  times.backward_weight_s = seconds_since(start) / count;
-  return times;
+  for (std::size_t layer = layers_.size(); layer-- > 0;) {
+    work_[layer] = WeightWork(when);
+    at::Tensor dx =
+        layers_[layer]->backward(std::move(gradient), std::move(saved_[layer]), work_[layer]);
+    gradient = role_ == LayerRole::kBlock ? std::move(dx) : first;
+  }
+  return seconds_since(start);
+}
+
+FullPass LayerBench::run_full(const LayerShape& shape) {
+  const auto count = static_cast<double>(layers_.size());
+  FullPass pass;
+  pass.forward_s = forward(shape) / count;
+  pass.backward_s = backward(shape, WeightWork::When::kNow) / count;
+  return pass;
+}
+
+SplitPass LayerBench::run_split(const LayerShape& shape) {
+  const auto count = static_cast<double>(layers_.size());
+  SplitPass pass;
+  forward(shape);
+  pass.backward_input_s = backward(shape, WeightWork::When::kLater) / count;
+  const Clock::time_point start = Clock::now();
+  for (WeightWork& work : work_) work.finish();
+  pass.backward_weight_s = seconds_since(start) / count;
+  return pass;
 }
 
 LayerMemory LayerBench::memory(const LayerShape& shape) {
-  run(shape);  // so that tables and kernels' own buffers are there before counting
+  run_full(shape);  // so that tables and kernels' own buffers are there before counting
   LayerMemory result;
   LayerModule& layer = *layers_.front();
   const Bytes empty = executor::current_memory();

@@ -19,10 +19,14 @@ struct LayerShape {
   std::int64_t sequence = 1;
 };
 
-/// One pass: seconds of one layer (of the bench's mean).
-struct LayerTimes {
+/// One pass with a full backward: seconds of one layer (the mean over the bench's).
+struct FullPass {
   double forward_s = 0.0;
   double backward_s = 0.0;
+};
+
+/// One pass with a split backward, likewise.
+struct SplitPass {
   double backward_input_s = 0.0;
   double backward_weight_s = 0.0;
 };
@@ -41,8 +45,10 @@ class LayerBench {
   /// are as cold as in a real step.
   LayerBench(const Model& model, int kind, int instance_count);
 
-  /// Forward through all, full backward; forward again, input- and weight-gradient backward.
-  LayerTimes run(const LayerShape& shape);
+  /// Forward through all layers, then backward through all.
+  FullPass run_full(const LayerShape& shape);
+  /// The same with input gradients first and weight gradients after.
+  SplitPass run_split(const LayerShape& shape);
   /// Bytes of one layer at that shape, counted by the allocator.
   LayerMemory memory(const LayerShape& shape);
   /// Clears gradients and updates once; seconds of one layer.
@@ -51,8 +57,9 @@ class LayerBench {
  private:
   [[nodiscard]] executor::LayerInput input(const LayerShape& shape) const;
   [[nodiscard]] at::Tensor output_gradient(const LayerShape& shape) const;
-  /// Seconds of a pass forward over all layers.
-  double forward(const LayerShape& shape, std::vector<executor::LayerModule::Saved>& saved);
+  /// Seconds of a pass over all layers, forward or backward.
+  double forward(const LayerShape& shape);
+  double backward(const LayerShape& shape, executor::WeightWork::When when);
 
   std::int64_t hidden_;
   std::int64_t vocabulary_;
@@ -60,6 +67,8 @@ class LayerBench {
   executor::ParameterStore store_;
   std::vector<std::unique_ptr<executor::LayerModule>> layers_;
   std::optional<executor::AdamW> optimizer_;
+  std::vector<executor::LayerModule::Saved> saved_;  ///< by layer, from forward to backward
+  std::vector<executor::WeightWork> work_;           ///< by layer, from backward on
 };
 
 }  // namespace ppplan::profiler

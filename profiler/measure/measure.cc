@@ -20,7 +20,9 @@ namespace {
 using executor::Transport;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLeastRepeats = 5;
+constexpr int kLeastRepeats = 3;  // even where one pass outlasts the budget
+constexpr int kSplitRepeats =
+    3;  // a split backward costs what a full one does; its parts are needed
 constexpr int kMostInstances = 8;
 
 /// Size of the last-level cache, which a real step's weights flush; a guess where it is not told.
@@ -56,12 +58,15 @@ class Row {
 
   [[nodiscard]] const LayerShape& shape() const { return shape_; }
 
-  void add(const LayerTimes& times) {
-    forward_s_.push_back(times.forward_s);
-    backward_s_.push_back(times.backward_s);
-    input_s_.push_back(times.backward_input_s);
-    weight_s_.push_back(times.backward_weight_s);
+  void add(const FullPass& pass) {
+    forward_s_.push_back(pass.forward_s);
+    backward_s_.push_back(pass.backward_s);
   }
+  void add(const SplitPass& pass) {
+    input_s_.push_back(pass.backward_input_s);
+    weight_s_.push_back(pass.backward_weight_s);
+  }
+  [[nodiscard]] bool needs_split() const { return input_s_.size() < kSplitRepeats; }
   void spend(Seconds time) { spent_ += time; }
 
   [[nodiscard]] bool known() const {
@@ -153,10 +158,13 @@ class Measuring {
       for (std::size_t row = 0; row < rows.size(); ++row) {
         if (!agree(!finished[row])) continue;
         const Clock::time_point start = Clock::now();
-        const LayerTimes times = run_once(bench, rows[row].shape(), workers);
+        const FullPass full = run_full(bench, rows[row].shape(), workers);
         if (!warm) continue;
-        rows[row].add(times);
+        rows[row].add(full);
         rows[row].spend(Clock::now() - start);
+        if (agree(rows[row].needs_split())) {
+          rows[row].add(run_split(bench, rows[row].shape(), workers));
+        }
         if (!finished[row] && rows[row].done()) {
           finished[row] = true;
           progress_.advance(++rows_done_, row_total_, name);
@@ -170,14 +178,26 @@ class Measuring {
   }
 
   /// One pass; with several workers all run it at once and the mean over them counts.
-  LayerTimes run_once(LayerBench& bench, const LayerShape& shape, int workers) {
-    LayerTimes times;
-    if (workers > 1 || first()) times = bench.run(shape);
-    if (workers == 1) return times;
-    const std::vector<double> sums = transport_.sum(
-        {times.forward_s, times.backward_s, times.backward_input_s, times.backward_weight_s});
-    const double count = workers;
-    return {sums[0] / count, sums[1] / count, sums[2] / count, sums[3] / count};
+  FullPass run_full(LayerBench& bench, const LayerShape& shape, int workers) {
+    FullPass pass;
+    if (workers > 1 || first()) pass = bench.run_full(shape);
+    const std::vector<double> means = mean({pass.forward_s, pass.backward_s}, workers);
+    return {means[0], means[1]};
+  }
+
+  SplitPass run_split(LayerBench& bench, const LayerShape& shape, int workers) {
+    SplitPass pass;
+    if (workers > 1 || first()) pass = bench.run_split(shape);
+    const std::vector<double> means =
+        mean({pass.backward_input_s, pass.backward_weight_s}, workers);
+    return {means[0], means[1]};
+  }
+
+  /// Mean over the workers that measured: all, or rank 0 alone (the others give zeros).
+  std::vector<double> mean(const std::vector<double>& own, int workers) {
+    std::vector<double> sums = transport_.sum(own);
+    for (double& sum : sums) sum /= workers;
+    return sums;
   }
 
   void measure_optimizer(LayerBench& bench, int kind, int workers) {
