@@ -20,7 +20,7 @@ namespace {
 using profiler::CountOptions;
 using profiler::Precision;
 
-enum class Output { kTable, kJson };
+enum class Output { kTable, kJson, kDocument };
 
 struct InspectOptions {
   std::string model;
@@ -51,7 +51,9 @@ void inspect(const InspectOptions& options, const Shell& shell) {
   const CountOptions counts = count_options(options, loaded);
   const auto progress = shell.progress();
   for (const std::string& warning : loaded.warnings) progress->note("warning: " + warning);
-  if (options.output == Output::kJson) {
+  if (options.output == Output::kDocument) {
+    print(write_model_file(loaded.model));
+  } else if (options.output == Output::kJson) {
     print(inspect_json(loaded, counts));
   } else {
     print(inspect_table(loaded.model, counts,
@@ -82,8 +84,12 @@ void add_inspect(CLI::App& app, Shell& shell) {
           "float32 [default], or bfloat16 with float32 optimizer")
       ->check(CLI::IsMember({"float32", "bfloat16"}))
       ->option_text("NAME");
-  verb->add_flag_callback(
+  CLI::Option* json = verb->add_flag_callback(
       "--json", [options] { options->output = Output::kJson; }, "Print JSON instead of a table");
+  verb->add_flag_callback(
+          "--document", [options] { options->output = Output::kDocument; },
+          "Print the layers' programs as a model document")
+      ->excludes(json);
   verb->callback([options, &shell] { inspect(*options, shell); });
 }
 

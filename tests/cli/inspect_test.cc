@@ -1,3 +1,4 @@
+#include "reports/documents/model.h"
 #include "reports/documents/node.h"
 #include "tests/cli/program.h"
 
@@ -64,6 +65,15 @@ TEST_CASE("inspect: JSON holds the same counts") {
   CHECK(fields.maps("layers").size() == 4);
   CHECK(fields.map("total").integer("parameter_count") == 28'311'552 + 2 * 3'540'096 + 576);
   CHECK(fields.maps("kinds").at(1).maps("parameters").size() == 9);
+}
+
+TEST_CASE("inspect: the model document holds the layers' programs") {
+  const ProgramResult result =
+      run_program({"inspect", kConfigs + "/smollm2-135m", "--document", "--layers", "2"});
+  REQUIRE(result.exit_code == 0);
+  const Model model = read_model_file(result.output, "output");
+  CHECK(model.layers.size() == 4);
+  CHECK(parameter_count(model) == 28'311'552 + 2 * 3'540'096 + 576);
 }
 
 TEST_CASE("inspect: warnings go to standard error") {

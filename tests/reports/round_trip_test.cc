@@ -47,6 +47,8 @@ TEST_CASE("round trip: random models, profiles and plans come back unchanged") {
                      [](const std::string& text) { return ppplan::read_profile(text, "f"); });
     check_round_trip(draw.plan(), ppplan::write_plan,
                      [](const std::string& text) { return ppplan::read_plan(text, "f"); });
+    check_round_trip(draw.model(), ppplan::write_model_file,
+                     [](const std::string& text) { return ppplan::read_model_file(text, "f"); });
     check_round_trip(
         draw.model(),
         [](const ppplan::Model& model) { return "model:\n" + ppplan::write_model(model, 2); },
