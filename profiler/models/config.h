@@ -15,7 +15,7 @@ namespace ppplan::profiler {
 
 /// The most any single dimension of a tensor may be: products of two stay below 2^62.
 inline constexpr std::int64_t kLargestDimension = (std::int64_t{1} << 31) - 1;
-inline constexpr std::int64_t kMostLayers = 100'000;
+inline constexpr std::int64_t kMostLayers = 10'000;
 
 /// One configuration (or the nested one of a multimodal model). A key that is absent takes the
 /// fallback; one that is null, out of range or of the wrong type throws Error(kBadInput) with its

@@ -28,7 +28,7 @@ struct LoadedModel {
 ///
 /// Throws Error(kBadInput) with file, line, column and key when the file is no model configuration,
 /// is of a family that is not supported (the message lists those that are), contradicts itself, or
-/// describes more than 100,000 layers; also when `layer_count` is no count of this model's blocks.
+/// describes more than 10,000 blocks; also when `layer_count` is no count of this model's blocks.
 /// O(file size + layers).
 LoadedModel load_model(const std::filesystem::path& path, const LoadOptions& options);
 

@@ -229,6 +229,20 @@ TEST_CASE("gpt2: dropout is left out, with a warning") {
   CHECK(load_text(tiny_gpt2()).warnings.empty());
 }
 
+TEST_CASE("families: what is described is well formed and survives its document") {
+  const std::string options = R"("num_key_value_heads": 2, "attention_bias": true,
+      "mlp_bias": true, "tie_word_embeddings": true, "rope_scaling": {"rope_type": "llama3",
+      "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4}, "use_sliding_window": true,
+      "max_window_layers": 1)";
+  for (const std::string family : {"llama", "mistral", "qwen2", "qwen3"}) {
+    CAPTURE(family);
+    const Model model = model_of(tiny_llama_like(family, options));
+    CHECK(reread(model) == model);
+  }
+  const Model gpt2 = model_of(tiny_gpt2());
+  CHECK(reread(gpt2) == gpt2);
+}
+
 TEST_CASE("activations: aliases share a function") {
   const auto activation = [](const std::string& word) {
     const Model model = model_of(tiny_gpt2(R"("activation_function": ")" + word + "\""));

@@ -3,6 +3,7 @@
 #include "profiler/models/counts.h"
 #include "profiler/models/load.h"
 #include "reports/documents/error.h"
+#include "tests/profiler/tiny_configs.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -108,6 +109,7 @@ TEST_SUITE("shared") {
       if (is_unsupported(name)) continue;
       const Model model = load_shared(name).model;
       CHECK(std::to_string(parameter_count(model)) == row.at(0));
+      CHECK(reread(model) == model);
       CHECK(layer_stack(model) == layers.at(name).at(0));
       const LayerCounts counts = count_model(model, {.sequence = 2048});
       CHECK(counts.parameter_count == parameter_count(model));

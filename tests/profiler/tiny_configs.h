@@ -2,6 +2,8 @@
 #pragma once
 
 #include "profiler/models/load.h"
+#include "reports/documents/model.h"
+#include "reports/documents/node.h"
 
 #include <string>
 
@@ -29,6 +31,12 @@ inline LoadedModel load_text(const std::string& text, const LoadOptions& options
 
 inline Model model_of(const std::string& text) {
   return load_text(text).model;
+}
+
+/// What a document keeps of a model: written, read and checked again.
+inline Model reread(const Model& model) {
+  const ParsedFile file = parse_yaml("model:\n" + write_model(model, 2), "model.yaml");
+  return read_model(Fields(file, file.root).map("model"));
 }
 
 }  // namespace ppplan::profiler
