@@ -35,8 +35,12 @@ const ElementType* element_type(const std::string& name) {
 
 std::string show(const std::vector<std::int64_t>& shape) {
   std::string text = "[";
-  for (const std::int64_t size : shape) text += (text.size() > 1 ? "," : "") + std::to_string(size);
-  return text + "]";
+  for (const std::int64_t size : shape) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(size);
+  }
+  text += ']';
+  return text;
 }
 
 /// Elements of a shape times element size, or an empty optional beyond 63 bits.
