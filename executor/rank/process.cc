@@ -111,7 +111,7 @@ WorkerVersions worker_versions() {
 
 Device device_of(const WorkerPlacement& placement, int worker, int worker_count) {
   std::string id = placement.cores.empty() ? "worker " + std::to_string(worker) : "core";
-  for (const int core : placement.cores) id += " " + std::to_string(core);
+  for (const int core : placement.cores) id.append(" ").append(std::to_string(core));
   const std::int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
   return {.name = processor_name(), .type = "cpu", .id = id, .memory = {memory / worker_count}};
 }
