@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
 namespace ppplan::render {
 namespace {
+
+constexpr Seconds kNoTime{1e-5};
 
 /// Signed, in percent; empty where one of the two is nothing.
 std::string error_text(double predicted, double measured) {
@@ -59,7 +62,8 @@ void add_rank(Table& table, const ReportRow& row) {
   lines.add("forward", row.predicted_forward, row.measured_forward);
   lines.add("backward", row.predicted_backward, row.measured_backward);
   lines.line("communication", "", ppplan::human(row.measured_communication), "");
-  if (row.predicted_reduction > Seconds(0) || row.measured_reduction > Seconds(0)) {
+  // Without shared weights there is only the time to see that there are none.
+  if (std::max(row.predicted_reduction, row.measured_reduction) > kNoTime) {
     lines.add("shared weights", row.predicted_reduction, row.measured_reduction);
   }
   lines.add("optimizer", row.predicted_optimizer, row.measured_optimizer);
