@@ -2,6 +2,7 @@
 
 #include "planner/schedule/generators/catalogue.h"
 #include "reports/documents/error.h"
+#include "reports/documents/node.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -111,8 +112,11 @@ const std::vector<std::string>& schedule_names() {
 Made make_schedule(std::string_view name, const ScheduleShape& shape) {
   const auto generator = std::ranges::find(generators(), name, &Generator::name);
   if (generator == generators().end()) {
+    const std::optional<std::string> near = nearest_word(name, schedule_names());
     throw Error(Failure::kBadInput, fmt::format("unknown schedule '{}'", name),
-                fmt::format("schedules are {}", fmt::join(schedule_names(), ", ")));
+                fmt::format("{}schedules are {}",
+                            near ? fmt::format("did you mean '{}'? ", *near) : std::string(),
+                            fmt::join(schedule_names(), ", ")));
   }
   require_shape(shape);
   return generator->make(shape);
