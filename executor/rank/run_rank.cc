@@ -1,13 +1,13 @@
 #include "executor/rank/run_rank.h"
 
+#include "executor/layers/adamw.h"
 #include "executor/layers/memory_counter.h"
 #include "executor/layers/weight_files.h"
-#include "executor/rank/adamw.h"
 #include "executor/rank/batch.h"
 #include "executor/rank/interpreter.h"
 #include "executor/rank/reference.h"
-#include "executor/rank/shared_weights.h"
 #include "executor/rank/verify.h"
+#include "executor/transport/shared_weights.h"
 #include "planner/schedule/lowering.h"
 #include "planner/schedule/planned.h"
 

@@ -1,9 +1,9 @@
 // Runs several layers of one kind one after the other, as a stage does, and times their parts.
 #pragma once
 
+#include "executor/layers/adamw.h"
 #include "executor/layers/layer_module.h"
 #include "executor/layers/parameters.h"
-#include "executor/rank/adamw.h"
 #include "reports/documents/model.h"
 #include "reports/documents/units.h"
 

@@ -1,7 +1,7 @@
 #include "profiler/measure/links.h"
 
 #include "executor/layers/parameters.h"
-#include "executor/rank/shared_weights.h"
+#include "executor/transport/shared_weights.h"
 #include "profiler/measure/statistics.h"
 
 #include <ATen/ATen.h>

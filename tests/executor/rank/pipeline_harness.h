@@ -5,7 +5,7 @@
 #include "executor/rank/batch.h"
 #include "executor/rank/interpreter.h"
 #include "executor/rank/reference.h"
-#include "executor/rank/shared_weights.h"
+#include "executor/transport/shared_weights.h"
 #include "executor/transport/transport.h"
 #include "planner/schedule/lowering.h"
 #include "planner/schedule/schedule.h"

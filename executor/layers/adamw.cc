@@ -1,4 +1,4 @@
-#include "executor/rank/adamw.h"
+#include "executor/layers/adamw.h"
 
 #include <ATen/ATen.h>
 

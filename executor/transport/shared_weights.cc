@@ -1,4 +1,4 @@
-#include "executor/rank/shared_weights.h"
+#include "executor/transport/shared_weights.h"
 
 #include <ATen/ATen.h>
 
