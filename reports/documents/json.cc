@@ -51,6 +51,7 @@ class Events {
         places_(text),
         builder_(std::move(name), DuplicateKeys::kLastCounts) {}
 
+  // NOLINTBEGIN(readability-identifier-naming): the concept's names
   bool Null() { return builder_.null(next_place()), true; }
   bool Bool(bool value) { return builder_.plain(value ? "true" : "false", next_place()), true; }
   bool RawNumber(const char* digits, rapidjson::SizeType length, bool /*copy*/) {
@@ -78,6 +79,7 @@ class Events {
   bool Int64(std::int64_t /*value*/) { return false; }
   bool Uint64(std::uint64_t /*value*/) { return false; }
   bool Double(double /*value*/) { return false; }
+  // NOLINTEND(readability-identifier-naming)
 
   ParsedFile take() { return builder_.take(); }
 
@@ -127,7 +129,7 @@ class Events {
 
 }  // namespace
 
-ParsedFile parse_json(std::string_view text, std::string name) {
+ParsedFile parse_json(std::string_view text, const std::string& name) {
   text = without_byte_order_mark(text);
   check_text(text, name);
   if (text.find_first_not_of(kBlanks) == std::string_view::npos) {

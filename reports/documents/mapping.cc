@@ -91,6 +91,7 @@ void MappingReader::tool_version() {
 
 void MappingWriter::lines(std::string_view key, const std::vector<std::string>& values) {
   std::vector<std::string> items;
+  items.reserve(values.size());
   for (const std::string& value : values) items.push_back(yaml(value));
   put_list(key, items);
 }
@@ -154,8 +155,9 @@ void MappingWriter::put_block(std::string_view key, const std::string& text) {
 void MappingWriter::put_blocks(std::string_view key, const std::vector<std::string>& items) {
   if (items.empty()) return put(key, list(items));
   fmt::format_to(std::back_inserter(text_), "{:{}}{}:\n", "", indent_, key);
+  const auto dash = static_cast<std::size_t>(indent_) + kStep;
   for (std::string item : items) {
-    item[static_cast<std::size_t>(indent_ + kStep)] = '-';
+    item[dash] = '-';
     text_ += item;
   }
 }

@@ -183,6 +183,7 @@ class MappingWriter {
   template <typename T, typename... More>
   void rows(std::string_view key, const std::vector<T>& values, const More&... more) {
     std::vector<std::string> items;
+    items.reserve(values.size());
     for (const T& value : values) items.push_back(nested(Style::kRow, 0, value, more...));
     put_list(key, items);
   }
@@ -195,6 +196,7 @@ class MappingWriter {
   template <typename T, typename... More>
   void blocks(std::string_view key, const std::vector<T>& values, const More&... more) {
     std::vector<std::string> items;
+    items.reserve(values.size());
     for (const T& value : values)
       items.push_back(nested(Style::kBlock, indent_ + 2 * kStep, value, more...));
     put_blocks(key, items);
@@ -219,6 +221,7 @@ class MappingWriter {
   template <typename T>
   static std::string yaml(const std::vector<T>& values) {
     std::vector<std::string> items;
+    items.reserve(values.size());
     for (const T& value : values) items.push_back(yaml(value));
     return list(items);
   }

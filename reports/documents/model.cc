@@ -209,6 +209,7 @@ void describe(MappingWriter& io, const Model& model) {
 
 std::vector<std::string> kind_names(const Model& model) {
   std::vector<std::string> names;
+  names.reserve(model.kinds.size());
   for (const LayerKind& kind : model.kinds) names.push_back(kind.name);
   return names;
 }

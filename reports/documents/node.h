@@ -55,8 +55,8 @@ struct ParsedFile {
 /// anchors, aliases and tags. JSON accepts a byte-order mark and the words Infinity, -Infinity and
 /// NaN (Python writes them); of a duplicate key the last value counts (as in Python) and a warning
 /// is added; a text cut short is told with its byte offset. O(size) time and memory.
-ParsedFile parse_yaml(std::string_view text, std::string name);
-ParsedFile parse_json(std::string_view text, std::string name);
+ParsedFile parse_yaml(std::string_view text, const std::string& name);
+ParsedFile parse_json(std::string_view text, const std::string& name);
 
 /// Whole numbers a key may hold, both ends included.
 struct IntegerRange {

@@ -121,7 +121,7 @@ std::string hint_for(std::string_view text, int line) {
 
 }  // namespace
 
-ParsedFile parse_yaml(std::string_view text, std::string name) {
+ParsedFile parse_yaml(std::string_view text, const std::string& name) {
   text = without_byte_order_mark(text);
   check_text(text, name);
   check_token_count(text, name);
