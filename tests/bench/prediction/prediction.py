@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Predicted beside measured, over models, schedules and micro-batch counts, on this machine.
 
-    tests/bench/prediction/prediction.py build/release/ppplan [--output DIR] [--steps N] [--quick]
+    tests/bench/prediction/prediction.py build/release/ppplan [--output DIR] [--steps N] [--rounds N]
 
-Profiles each model once, then plans and runs every case twice in alternating order and prints one row a
-case (the median of its runs) and the errors' median and worst. It judges nothing: the table is the result.
+Profiles each model once, then plans every case and runs each in turn, as many rounds as asked for. Prints one row
+a case (the median of its runs) and the errors' median and worst. It judges nothing: the table is the result.
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ import sys
 
 CONFIGS = pathlib.Path(__file__).resolve().parents[3] / "profiler" / "models" / "configs"
 # Cut to as many blocks as two cores train in seconds a step.
-MODELS = [("smollm2-135m", 8, 128), ("gpt2", 4, 128)]
+MODELS = [("smollm2-135m", 8, 128), ("gpt2", 3, 64)]
 SCHEDULES = ["1f1b", "gpipe"]
 COUNTS = [2, 4, 8]
 MICRO_BATCH = 1
@@ -36,8 +36,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("ppplan")
     parser.add_argument("--output", default="build/bench/prediction", type=pathlib.Path)
-    parser.add_argument("--steps", default=7, type=int)
-    parser.add_argument("--rounds", default=2, type=int)
+    parser.add_argument("--steps", default=5, type=int)
+    parser.add_argument("--rounds", default=1, type=int)
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     cases = []
@@ -56,6 +56,8 @@ def main():
             folder = plan.with_suffix(".run")
             reports.append(json.loads(call(options.ppplan, "run", plan, "-o", folder, "--steps",
                                            options.steps, "--no-verify", "--json")))
+            print(f"{model} {schedule} {count}: predicted {reports[-1]['predicted_step_s']:.3f} s, measured "
+                  f"{reports[-1]['measured_step_s']:.3f} s", file=sys.stderr)
     print(f"{'model':<14}{'schedule':<10}{'micro-batches':>14}{'predicted':>12}{'measured':>12}"
           f"{'error':>9}{'peak memory error, by rank':>30}")
     step_errors, memory_errors = [], []
