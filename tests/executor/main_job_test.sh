@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# The main job with real workers: 4 stages over Gloo for micro-batches that divide the batch and that do
+# not, gradients verified; then a rank killed in mid-step.
+#   main_job_test.sh FOLDER-OF-PROGRAMS SCRATCH
+set -euo pipefail
+
+readonly ppplan=$1/ppplan scratch=$2
+rm -rf -- "$scratch"
+mkdir -p "$scratch"
+cd -- "$scratch"
+
+fail() {
+  printf 'FAILED: %s\n' "$*" >&2
+  exit 1
+}
+
+cat >config.json <<'JSON'
+{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 128,
+ "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512,
+ "max_position_embeddings": 128, "tie_word_embeddings": true}
+JSON
+"$ppplan" profile config.json --micro-batches 1,4,8 --sequence-lengths 32 --row-budget 0.1 -o profile.yaml
+# Links that cost nothing: layers this small would rather share a stage.
+sed -E -i 's/latency_s: [^ ,}]+/latency_s: 0/; s/bandwidth_bytes_per_s: [^ ,}]+/bandwidth_bytes_per_s: 1e15/' profile.yaml
+
+for micro_batch in 8 4 3 1; do # 1, 2, 3 (of 3, 3 and 2) and 8 micro-batches
+  "$ppplan" partition profile.yaml --stages 4 --global-batch 8 --micro-batch "$micro_batch" --schedule 1f1b \
+    -o plan.yaml >/dev/null
+  "$ppplan" run plan.yaml --steps 1 --warmup 1 --verify -o run >report.txt || fail "micro-batches of $micro_batch: exit $?"
+  grep -q "^gradients: equal" report.txt || fail "micro-batches of $micro_batch: gradients were not compared"
+done
+
+"$ppplan" run plan.yaml --steps 100000 --no-verify -o killed 2>killed.txt &
+readonly run=$!
+for ((attempt = 0; attempt < 300; ++attempt)); do
+  victim=$(pgrep -f "ppplan-worker run $scratch/killed/job.yaml --rank 2" || true)
+  if [[ -n $victim ]]; then break; fi
+  sleep 0.1
+done
+[[ -n $victim ]] || fail "no rank 2 to kill"
+sleep 3
+kill -KILL "$victim"
+SECONDS=0
+code=0
+wait "$run" || code=$?
+((code == 1)) || fail "a killed rank: exit $code, not 1"
+((SECONDS < 30)) || fail "a killed rank: the others went on for $SECONDS s"
+grep -q "rank 2 (stage 2" killed.txt || fail "a killed rank is not named: $(cat killed.txt)"
+if pgrep -f "$scratch/killed/job.yaml" >/dev/null; then fail "a worker is left behind"; fi
+port=$(sed -n 's/^rendezvous:.*port: \([0-9]*\).*/\1/p' killed/job.yaml)
+if [[ -n $(ss -Hltn "sport = :$port" 2>/dev/null) ]]; then fail "port $port is still held"; fi
+printf 'all as it should be\n'
