@@ -39,6 +39,9 @@ if(PPPLAN_WITH_TORCH)
   add_test(NAME readme COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/readme_test.sh
            ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/readme README.md ${documents})
   set_tests_properties(readme PROPERTIES LABELS multi TIMEOUT 900)
+  add_test(NAME main_job COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/executor/main_job_test.sh
+           ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/main_job)
+  set_tests_properties(main_job PROPERTIES LABELS multi TIMEOUT 600)
   add_test(NAME quickstart COMMAND ${PROJECT_SOURCE_DIR}/quickstart.sh)
   set_tests_properties(quickstart PROPERTIES LABELS quickstart TIMEOUT 2400 RUN_SERIAL TRUE)
 endif()
