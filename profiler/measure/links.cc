@@ -110,4 +110,24 @@ Link measure_exchange(Transport& transport, const std::vector<Bytes>& sizes) {
   return link;
 }
 
+Seconds measure_posting(Transport& transport, Bytes size) {
+  transport.sum({0.0});
+  std::vector<double> samples_s;
+  if (transport.rank() < 2) {
+    const int peer = 1 - transport.rank();
+    const at::Tensor out = buffer(size);
+    const at::Tensor in = buffer(size);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const Clock::time_point start = Clock::now();
+      const std::unique_ptr<executor::Transfer> receive = transport.receive(in, peer, /*tag=*/1);
+      const std::unique_ptr<executor::Transfer> send = transport.send(out, peer, /*tag=*/1);
+      samples_s.push_back(0.5 * std::chrono::duration<double>(Clock::now() - start).count());
+      receive->wait();
+      send->wait();
+    }
+  }
+  transport.sum({0.0});
+  return summarize(std::move(samples_s)).median;
+}
+
 }  // namespace ppplan::profiler

@@ -19,4 +19,8 @@ Link measure_link(executor::Transport& transport, const std::vector<Bytes>& size
 /// Likewise with both ranks sending at once and adding what they receive, as shared gradients do.
 Link measure_exchange(executor::Transport& transport, const std::vector<Bytes>& sizes);
 
+/// What a rank itself spends on a transfer of this size, whoever waits for it: the mean of posting
+/// a send and posting a receive. Meaningful on rank 0. Throws PeerLost.
+Seconds measure_posting(executor::Transport& transport, Bytes size);
+
 }  // namespace ppplan::profiler

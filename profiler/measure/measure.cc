@@ -236,6 +236,9 @@ class Measuring {
     }
     std::sort(sizes.begin(), sizes.end());
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    const auto smallest = std::min_element(job_.micro_batches.begin(), job_.micro_batches.end());
+    const Bytes boundary = Bytes{4} * (job_.model.hidden * job_.sequences.front() * *smallest);
+    profile_.call_overhead = measure_posting(transport_, boundary);
     profile_.links.push_back(measure_link(transport_, sizes));
     profile_.links.push_back(measure_exchange(transport_, {{1 << 20}, {8 << 20}, {32 << 20}}));
   }
