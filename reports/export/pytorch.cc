@@ -108,6 +108,14 @@ std::vector<TiedWeight> tied_weights(const Plan& plan) {
   return all;
 }
 
+/// Blocks the plan holds: fewer than the configuration's where the model was cut short to be
+/// profiled.
+std::int64_t block_count(const Model& model) {
+  return std::ranges::count_if(model.layers, [&](const Layer& layer) {
+    return model.kinds[static_cast<std::size_t>(layer.kind)].role == LayerRole::kBlock;
+  });
+}
+
 std::string plan_json(const Plan& plan, const planner::Schedule& schedule, const Parts& parts) {
   JsonWriter json;
   json.begin_object()
@@ -121,6 +129,7 @@ std::string plan_json(const Plan& plan, const planner::Schedule& schedule, const
       .member("micro_batch", plan.micro_batches.front())
       .member("global_batch", plan.constraints.global_batch)
       .member("sequence", plan.constraints.sequence)
+      .member("block_count", block_count(plan.model))
       .member("dtype", plan.kernels.precision)
       .member("predicted_step_s", plan.predicted.step)
       .member("module_fqns_per_model_part", parts);
@@ -166,8 +175,9 @@ that it measured.
     torchrun --nproc-per-node {rank_count} train.py --config path/to/config.json
 
 trains on GPUs with NCCL where there are any, else on the CPU with Gloo. `--weights FOLDER` starts from
-`*.safetensors` instead of random weights, `--data FILE` reads a text of yours as bytes. Needs torch 2.11
-or later, transformers and safetensors.
+`*.safetensors` instead of random weights, `--data FILE` reads a text of yours as bytes (its own source
+without it). Needs torch 2.11 or later, transformers 5 and safetensors. The plan is of {block_count} blocks: a
+configuration with more is cut to the first of them, one with fewer is refused.
 
 ## Files
 
@@ -187,6 +197,7 @@ std::string readme(const Plan& plan, const planner::Schedule& schedule, const Pa
                      fmt::arg("micro_batch", plan.micro_batches.front()),
                      fmt::arg("sequence", plan.constraints.sequence),
                      fmt::arg("rank_count", schedule.rank_count()),
+                     fmt::arg("block_count", block_count(plan.model)),
                      fmt::arg("step", ppplan::human(plan.predicted.step)),
                      fmt::arg("stages", stage_table(plan, parts)));
 }

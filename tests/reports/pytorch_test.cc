@@ -94,6 +94,13 @@ TEST_CASE("export pytorch: the plan's facts name every module once") {
   CHECK(facts.find("\"global_batch\": 8") != std::string::npos);
 }
 
+TEST_CASE(
+    "export pytorch: the number of blocks is told, so that a model is cut as the plan's was") {
+  const Export result = export_pytorch(tiny_plan({3, 2}, {4, 4}));
+  CHECK(file(result, "plan.json").find("\"block_count\": 3") != std::string::npos);
+  CHECK(file(result, "README.md").find("The plan is of 3 blocks") != std::string::npos);
+}
+
 TEST_CASE("export pytorch: a tied weight names its owner's stage first") {
   const std::string facts = file(export_pytorch(tiny_plan({2, 3}, {4, 4})), "plan.json");
   const std::string tied = facts.substr(facts.find("\"tied\""));

@@ -5,7 +5,21 @@ import torch
 import torch.distributed as dist
 from safetensors import safe_open
 from torch.distributed.pipelining import PipelineStage
-from transformers import AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM
+
+
+def read_config(path, plan):
+    """The model's configuration, cut to the blocks that the plan holds (ppplan profile --layers)."""
+    config = AutoConfig.from_pretrained(path)
+    blocks = plan["block_count"]
+    if config.num_hidden_layers < blocks:
+        raise SystemExit(f"{path} has {config.num_hidden_layers} blocks, but the plan cuts {blocks}: another model")
+    if config.num_hidden_layers > blocks:
+        print(f"note: the plan is of the first {blocks} of {config.num_hidden_layers} blocks; so is this run", flush=True)
+        config.num_hidden_layers = blocks
+        if getattr(config, "layer_types", None):
+            config.layer_types = config.layer_types[:blocks]
+    return config
 
 
 class Absent(torch.nn.Module):

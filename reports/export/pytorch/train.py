@@ -8,9 +8,8 @@ import time
 import torch
 import torch.distributed as dist
 from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
-from transformers import AutoConfig
 
-from hf_stages import QuietStage, Stage, tie
+from hf_stages import QuietStage, Stage, read_config, tie
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -39,7 +38,7 @@ def main(args):
     if dist.get_world_size() != plan["rank_count"]:
         raise SystemExit(f"this plan needs {plan['rank_count']} processes, not {dist.get_world_size()}")
 
-    config = AutoConfig.from_pretrained(args.config)
+    config = read_config(args.config, plan)
     mine = [stage for stage, rank in enumerate(plan["rank_of_stage"]) if rank == dist.get_rank()]
     stages = {stage: Stage(plan, stage, config, device) for stage in mine}
     if args.weights:
