@@ -24,10 +24,10 @@ class LinearCrossEntropy final : public OperatorModule {
     const at::Tensor labelled = labels.ge(0);
     const at::Tensor targets = labels.clamp_min(0);
     const at::Tensor target_logits = logits.gather(1, targets);
-    const auto [largest, place] = logits.max(1, /*keepdim=*/true);
+    const at::Tensor largest = logits.amax(1, /*keepdim=*/true);
     at::_softmax_out(logits, logits, 1, /*half_to_float=*/false);
     // At the largest logit softmax is 1 / sum(exp(l - largest)): lse without another [T,V] tensor.
-    const at::Tensor lse = largest - logits.gather(1, place).log_();
+    const at::Tensor lse = largest - logits.amax(1, /*keepdim=*/true).log_();
     at::Tensor loss = (lse - target_logits).mul_(labelled).sum(at::kDouble);
     logits.scatter_add_(1, targets, at::full_like(target_logits, -1.0));
     if (!labelled.all().item<bool>()) logits.mul_(labelled);
