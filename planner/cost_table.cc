@@ -103,7 +103,7 @@ std::map<int, LayerCost> row_at(const Grid& grid, std::int64_t sequence, const s
     throw Error(Failure::kBadInput,
                 fmt::format("sequence {} is outside what the profile measured for '{}': {} to {}",
                             sequence, kind, grid.begin()->first, grid.rbegin()->first),
-                fmt::format("measure it: ppplan profile ... --sequences {}", sequence));
+                fmt::format("measure it: ppplan profile ... --sequence-lengths {}", sequence));
   }
   const auto low = std::prev(high);
   const double share =
@@ -122,7 +122,7 @@ std::map<int, LayerCost> row_at(const Grid& grid, std::int64_t sequence, const s
     throw Error(Failure::kBadInput,
                 fmt::format("no micro-batch size of '{}' was measured at both sequence {} and {}",
                             kind, low->first, high->first),
-                fmt::format("measure it: ppplan profile ... --sequences {}", sequence));
+                fmt::format("measure it: ppplan profile ... --sequence-lengths {}", sequence));
   }
   return row;
 }

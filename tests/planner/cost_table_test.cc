@@ -35,7 +35,7 @@ TEST_CASE("cost table: between measured sizes and sequences costs are linear") {
 TEST_CASE("cost table: beyond measured sequences there is no cost") {
   const std::string message = test::message_of([] { CostTable(two_sequences(), 512, 1); });
   CHECK(message.find("128 to 256") != std::string::npos);
-  CHECK(test::hint_of([] { CostTable(two_sequences(), 512, 1); }).find("--sequences 512") !=
+  CHECK(test::hint_of([] { CostTable(two_sequences(), 512, 1); }).find("--sequence-lengths 512") !=
         std::string::npos);
 }
 
