@@ -71,6 +71,34 @@ void check_consistency(const Fields& fields) {
   }
 }
 
+/// Refuses what changes the number of parameters and no family here has: read without it, the
+/// counts would be wrong in silence. Zero and null say that the model has none of it either.
+void refuse_unknown_parts(const Fields& fields, std::string_view family) {
+  struct Part {
+    std::string_view key;
+    std::string_view name;
+  };
+  constexpr std::string_view kExperts = "experts";
+  constexpr std::string_view kLowRank = "low-rank attention projections";
+  constexpr std::array<Part, 10> kParts{{{"num_local_experts", kExperts},
+                                         {"num_experts", kExperts},
+                                         {"n_routed_experts", kExperts},
+                                         {"n_shared_experts", kExperts},
+                                         {"moe_num_experts", kExperts},
+                                         {"moe_intermediate_size", kExperts},
+                                         {"shared_expert_intermediate_size", kExperts},
+                                         {"expert_intermediate_size", kExperts},
+                                         {"q_lora_rank", kLowRank},
+                                         {"kv_lora_rank", kLowRank}}};
+  for (const Part& part : kParts) {
+    if (!fields.has(part.key) || fields.integer(part.key, {0, kLargestDimension}) == 0) continue;
+    fields.fail(
+        part.key,
+        fmt::format("the family {} has no {}: counts would leave them out", family, part.name),
+        "ppplan plans dense models; remove the key only if the model does not have them");
+  }
+}
+
 [[noreturn]] void refuse_family(const Fields& fields, const std::string& model_type) {
   const std::string what =
       fmt::format("family {} is not supported; supported are {}", model_type, family_list());
@@ -160,8 +188,15 @@ LoadedModel read_model_config(std::string_view text, const std::string& name,
   const std::vector<std::string> found = architectures(section);
   if (!found.empty() && std::find(found.begin(), found.end(), family.architecture) == found.end()) {
     loaded.warnings.push_back(section.where("architectures") +
-                              fmt::format("{} is read as {}", found.front(), family.architecture));
+                              fmt::format("{} is read as {}: counts follow {} and may be wrong",
+                                          found.front(), family.architecture, family.model_type));
+  } else if (const std::string own = text_or_empty(section, "model_type");
+             !own.empty() && own != family.model_type) {
+    loaded.warnings.push_back(section.where("model_type") +
+                              fmt::format("{} is read as {}: counts follow {} and may be wrong",
+                                          own, family.model_type, family.model_type));
   }
+  refuse_unknown_parts(section, family.model_type);
   loaded.model = family.describe(Config(section, loaded.warnings));
   loaded.model.name = std::move(model_name);
   loaded.model.family = family.model_type;
