@@ -4,8 +4,6 @@
 #include "profiler/models/counts.h"
 #include "profiler/models/load.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -38,10 +36,8 @@ CountOptions count_options(const InspectOptions& options, profiler::LoadedModel&
   const std::int64_t usual = std::min(model.max_sequence, kUsualSequence);
   CountOptions counts{.sequence = options.sequence.value_or(usual), .precision = options.precision};
   profiler::check_sequence(model, counts.sequence);
-  if (counts.sequence > model.max_sequence) {
-    loaded.warnings.push_back(
-        fmt::format("sequence {} is more than the {} positions {} was made for", counts.sequence,
-                    model.max_sequence, model.name));
+  if (auto warning = profiler::sequence_warning(model, counts.sequence)) {
+    loaded.warnings.push_back(std::move(*warning));
   }
   return counts;
 }

@@ -6,6 +6,7 @@
 #include "executor/launch/listening_socket.h"
 #include "executor/launch/placement.h"
 #include "executor/launch/workers.h"
+#include "profiler/models/counts.h"
 #include "profiler/models/load.h"
 #include "reports/documents/error.h"
 #include "reports/documents/file.h"
@@ -129,6 +130,12 @@ void profile_verb(const ProfileOptions& options, const Shell& shell) {
   const profiler::LoadedModel loaded = profiler::load_model(options.model, options.load);
   for (const std::string& warning : loaded.warnings) progress->note("warning: " + warning);
   ProfileJob job = make_job(options, loaded);
+  for (const std::int64_t sequence : job.sequences) {
+    profiler::check_sequence(loaded.model, sequence);
+    if (const auto warning = profiler::sequence_warning(loaded.model, sequence)) {
+      progress->note("warning: " + *warning);
+    }
+  }
   if (const auto warning = placement_warning(job.workers)) progress->note("warning: " + *warning);
 
   OutputFile output(options.output);
@@ -140,6 +147,8 @@ void profile_verb(const ProfileOptions& options, const Shell& shell) {
   output.commit(text);
   if (options.output == "-") return;  // standard output holds the document
   print(render::profile_view(profile, shell.table_options()));
+  progress->note(fmt::format("wrote {}; next: ppplan partition {} --global-batch B -o plan.yaml",
+                             options.output, options.output));
 }
 
 void add_grid_options(CLI::App& verb, ProfileOptions& options) {

@@ -235,9 +235,15 @@ void check_sequence(const Model& model, std::int64_t sequence) {
           Failure::kBadInput,
           fmt::format("sequence: expected at most the {} positions {} has learned, found {}",
                       model.max_sequence, model.name, sequence),
-          "give a shorter --sequence");
+          "give a shorter sequence");
     }
   }
+}
+
+std::optional<std::string> sequence_warning(const Model& model, std::int64_t sequence) {
+  if (sequence <= model.max_sequence) return std::nullopt;
+  return fmt::format("sequence {} is more than the {} positions {} was made for", sequence,
+                     model.max_sequence, model.name);
 }
 
 }  // namespace ppplan::profiler

@@ -6,6 +6,8 @@
 #include "reports/documents/units.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace ppplan::profiler {
@@ -70,5 +72,8 @@ LayerCounts count_model(const Model& model, const CountOptions& options);
 /// Refuses a sample longer than the positions a model has learned (rotary models have no such
 /// table) with Error(kBadInput).
 void check_sequence(const Model& model, std::int64_t sequence);
+
+/// What to tell the user of a sample longer than the model was made for; empty when it is not.
+std::optional<std::string> sequence_warning(const Model& model, std::int64_t sequence);
 
 }  // namespace ppplan::profiler

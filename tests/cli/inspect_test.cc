@@ -104,7 +104,25 @@ TEST_CASE("inspect: bad input exits 2 with one error, a hint, and nothing on sta
 TEST_CASE("inspect: another family may be assumed") {
   const TemporaryFile file(R"({"model_type": "my_llama", "num_key_value_heads": 8})");
   CHECK(run_program({"inspect", file.path()}).exit_code == 2);
-  CHECK(run_program({"inspect", file.path(), "--assume", "llama"}).exit_code == 0);
+  const ProgramResult assumed = run_program({"inspect", file.path(), "--assume", "llama"});
+  CHECK(assumed.exit_code == 0);
+  CHECK(assumed.errors.find("my_llama is read as llama: counts follow llama and may be wrong") !=
+        std::string::npos);
+}
+
+TEST_CASE("inspect: a family refuses the experts it does not have") {
+  const TemporaryFile file(R"({"model_type": "mixtral", "num_local_experts": 8})");
+  const ProgramResult result = run_program({"inspect", file.path(), "--assume", "mistral"});
+  CHECK(result.exit_code == 2);
+  CHECK(result.output.empty());
+  CHECK(result.errors.find(":1:48: num_local_experts: the family mistral has no experts") !=
+        std::string::npos);
+}
+
+TEST_CASE("inspect: no experts and no low-rank projections are no obstacle") {
+  const TemporaryFile file(
+      R"({"model_type": "llama", "num_key_value_heads": 32, "num_experts": 0, "q_lora_rank": null})");
+  CHECK(run_program({"inspect", file.path()}).exit_code == 0);
 }
 
 }  // namespace
