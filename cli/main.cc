@@ -6,12 +6,15 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ppplan::cli {
@@ -23,26 +26,67 @@ void report(std::string_view message, std::string_view hint) {
   if (!hint.empty()) std::fputs(fmt::format("hint: {}\n", hint).c_str(), stderr);
 }
 
+/// CLI11 leaves REQUIRED out where an option has a text of its own.
+class Formatter final : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const bool silent = option->get_required() && !option->get_option_text().empty();
+    return CLI::Formatter::make_option_opts(option) + (silent ? " REQUIRED" : "");
+  }
+};
+
+/// What a wrong command line is answered with.
+struct Answer {
+  std::string message;
+  std::string hint;
+};
+
 /// CLI11 answers a mistyped verb only with "a subcommand is required".
-std::string verb_hint(const CLI::App& app, int argc, char** argv) {
+Answer answer_without_verb(const CLI::App& app, std::string message) {
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     verbs.push_back(verb->get_name());
   }
-  for (int position = 1; position < argc; ++position) {
-    const std::string_view word = argv[position];
-    if (word.starts_with("-")) continue;
-    if (const std::optional<std::string> verb = nearest_word(word, verbs); verb && *verb != word) {
-      return fmt::format("did you mean 'ppplan {}'?", *verb);
-    }
-    break;
+  Answer answer{.message = std::move(message), .hint = "see 'ppplan --help'"};
+  const std::vector<std::string> left = app.remaining();
+  const auto word = std::find_if(left.begin(), left.end(),
+                                 [](const std::string& one) { return !one.starts_with("-"); });
+  if (word == left.end()) return answer;
+  answer.message = fmt::format("unknown verb '{}'", *word);
+  if (const std::optional<std::string> verb = nearest_word(*word, verbs)) {
+    answer.hint = fmt::format("did you mean 'ppplan {}'?", *verb);
   }
-  return "see 'ppplan --help'";
+  return answer;
+}
+
+/// CLI11 checks what is required before it tells of options that it does not know, and has no
+/// suggestion for these.
+Answer answer_of_verb(const CLI::App& app, const CLI::App& verb, std::string message) {
+  const std::string help = fmt::format("see 'ppplan {} --help'", verb.get_name());
+  for (const std::string& word : app.remaining(true)) {
+    if (!word.starts_with("-")) continue;
+    const std::string option = word.substr(0, word.find('='));
+    std::vector<std::string> known;
+    for (const CLI::Option* one : verb.get_options()) {
+      for (const std::string& name : one->get_lnames()) known.push_back("--" + name);
+    }
+    const std::optional<std::string> near = nearest_word(option, known);
+    return {.message = fmt::format("unknown option {}", option),
+            .hint = near ? fmt::format("did you mean {}? {}", *near, help) : help};
+  }
+  return {.message = std::move(message), .hint = help};
+}
+
+Answer answer_to(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  return verbs.empty() ? answer_without_verb(app, error.what())
+                       : answer_of_verb(app, *verbs.front(), error.what());
 }
 
 int run(int argc, char** argv) {
   CLI::App app{"Measures, plans, runs and exports pipeline-parallel training."};
   app.name("ppplan");
+  app.formatter(std::make_shared<Formatter>());
   Shell shell;
   app.set_version_flag("--version", "ppplan " PPPLAN_VERSION);
   app.add_option("--color", shell.color_wish, "Colours on standard output: auto, always, never")
@@ -66,7 +110,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    report(e.what(), verb_hint(app, argc, argv));
+    const Answer answer = answer_to(app, e);
+    report(answer.message, answer.hint);
     return static_cast<int>(Failure::kBadInput);
   }
 }
