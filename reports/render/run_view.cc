@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string_view>
 
 namespace ppplan::render {
@@ -13,10 +14,22 @@ namespace {
 
 constexpr Seconds kNoTime{1e-5};
 
-/// Signed, in percent; empty where one of the two is nothing.
-std::string error_text(double predicted, double measured) {
-  if (!(predicted > 0.0) || !(measured > 0.0)) return {};
-  return fmt::format("{:+.1f} %", (predicted - measured) / measured * 100.0);
+constexpr double kLargestError = 9.99;
+
+/// Signed, in percent; a dash where it would say nothing: against about nothing measured, or beyond
+/// 999 %.
+std::string error_text(double predicted, double measured, double nothing) {
+  const double error = (predicted - measured) / measured;
+  if (!(measured > nothing) || !(std::abs(error) <= kLargestError)) return "–";
+  return fmt::format("{:+.1f} %", error * 100.0);
+}
+
+std::string error_text(Seconds predicted, Seconds measured) {
+  return error_text(predicted.count(), measured.count(), kNoTime.count());
+}
+
+std::string error_text(Bytes predicted, Bytes measured) {
+  return error_text(static_cast<double>(predicted.count), static_cast<double>(measured.count), 0.0);
 }
 
 std::string rate_text(double tokens_per_s) {
@@ -37,12 +50,10 @@ class RankLines {
       : table_(table), rank_(fmt::format("{}", row.rank)), layers_(layers_text(row)) {}
 
   void add(std::string_view what, Seconds predicted, Seconds measured) {
-    line(what, ppplan::human(predicted), ppplan::human(measured),
-         error_text(predicted.count(), measured.count()));
+    line(what, ppplan::human(predicted), ppplan::human(measured), error_text(predicted, measured));
   }
   void add(std::string_view what, Bytes predicted, Bytes measured) {
-    line(what, human(predicted), human(measured),
-         error_text(static_cast<double>(predicted.count), static_cast<double>(measured.count)));
+    line(what, human(predicted), human(measured), error_text(predicted, measured));
   }
   void line(std::string_view what, std::string predicted, std::string measured, std::string error) {
     table_.row({rank_, layers_, std::string(what), std::move(predicted), std::move(measured),
@@ -69,6 +80,13 @@ void add_rank(Table& table, const ReportRow& row) {
   lines.add("optimizer", row.predicted_optimizer, row.measured_optimizer);
   lines.add("idle", row.predicted_idle, row.measured_idle);
   lines.add("peak memory", row.predicted_peak, row.measured_peak);
+  if (row.measured_resident.count > 0) {
+    lines.line("resident memory", "", human(row.measured_resident), "");
+  }
+}
+
+std::string counted(std::int64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 std::string table_text(const RunReport& report, const TableOptions& options) {
@@ -78,19 +96,21 @@ std::string table_text(const RunReport& report, const TableOptions& options) {
                {"predicted"},
                {"measured"},
                {"error"}},
-              fmt::format("Predicted beside measured: {} steps after {} of warm-up",
-                          report.step_count, report.warmup_step_count));
+              fmt::format("Predicted beside measured: {} after {} of warm-up",
+                          counted(report.step_count, "step"), report.warmup_step_count));
   for (const ReportRow& row : report.ranks) {
     add_rank(table, row);
     table.rule();
   }
   table.row({"all", "", "step time", ppplan::human(report.predicted_step),
              ppplan::human(report.measured_step),
-             error_text(report.predicted_step.count(), report.measured_step.count())});
+             error_text(report.predicted_step, report.measured_step)});
   table.row({"", "", "tokens/s", rate_text(report.predicted_tokens_per_s),
              rate_text(report.measured_tokens_per_s),
-             error_text(report.predicted_tokens_per_s, report.measured_tokens_per_s)});
-  return table.text(options);
+             error_text(report.predicted_tokens_per_s, report.measured_tokens_per_s, 0.0)});
+  return table.text(options) +
+         "+ was predicted too high, - too low; – has too little measured, or misses by over 999 "
+         "%\n";
 }
 
 std::string verification_text(const RunReport& report) {
@@ -103,10 +123,10 @@ std::string verification_text(const RunReport& report) {
   if (report.gradients) {
     const GradientCheck& check = *report.gradients;
     text += fmt::format(
-        "gradients: {} {} the single process's: {} tensors compared, worst {:.1e} ({}), tolerance "
-        "{:.0e}\n",
-        check.passed ? "equal" : "NOT", check.passed ? "to" : "equal to", check.parameter_count,
-        check.worst, check.worst_name, check.tolerance);
+        "gradients: {} the single process's, {} compared with tolerance {:.0e}\n"
+        "  worst {:.1e}: {}\n",
+        check.passed ? "equal to" : "NOT equal to", counted(check.parameter_count, "tensor"),
+        check.tolerance, check.worst, check.worst_name);
   } else {
     text += "gradients: not compared with a single process\n";
   }
@@ -168,8 +188,9 @@ void write_kernels(JsonWriter& json, const Kernels& kernels) {
 std::string run_view(const RunReport& report, const TableOptions& options) {
   std::string text = table_text(report, options) + "\n";
   if (!report.losses.empty()) {
-    text += fmt::format("loss: {:.4f} at the first step, {:.4f} at the last ({} steps)\n",
-                        report.losses.front(), report.losses.back(), report.losses.size());
+    text += fmt::format("loss: {:.4f} at the first step, {:.4f} at the last ({})\n",
+                        report.losses.front(), report.losses.back(),
+                        counted(static_cast<std::int64_t>(report.losses.size()), "step"));
   }
   return text + verification_text(report);
 }

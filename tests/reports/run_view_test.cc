@@ -37,6 +37,9 @@ RunReport report() {
   row.measured_communication = Seconds(0.002);
   row.predicted_peak = Bytes{3LL << 30};
   row.measured_peak = Bytes{2LL << 30};
+  row.measured_resident = Bytes{5LL << 29};
+  row.predicted_optimizer = Seconds(0.4);
+  row.measured_optimizer = Seconds(0.03);
   result.ranks.push_back(row);
   row = {};
   row.rank = 1;
@@ -67,6 +70,12 @@ TEST_CASE("run view: wrong gradients are told as such, no number included") {
   wrong.gradients->worst = std::numeric_limits<double>::quiet_NaN();
   CHECK(run_view(wrong, {}).find("gradients: NOT equal to the single process's") !=
         std::string::npos);
+}
+
+TEST_CASE("run view: one step is no steps") {
+  RunReport single = report();
+  single.step_count = 1;
+  CHECK(run_view(single, {}).find("measured: 1 step after 2 of warm-up\n") != std::string::npos);
 }
 
 TEST_CASE("run view: JSON has the report's keys") {
