@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 namespace ppplan::render {
@@ -45,12 +46,17 @@ std::string remark(const Pair& pair) {
   return fmt::format("±{:.1f} %{}", spread * 100.0, stable ? "" : " unstable");
 }
 
+/// A line for what a link's name does not say.
+std::string_view link_remark(std::string_view name) {
+  return name == "exchange" ? "  both directions at once, as tied weights' gradients go\n" : "";
+}
+
 std::string links_text(const Profile& profile) {
   std::string text;
   for (const Link& link : profile.links) {
-    text += fmt::format("link {} ({}): latency {}, bandwidth {}, fit within {:.0f} %\n", link.name,
-                        link.backend, ppplan::human(link.latency), human(link.bandwidth),
-                        link.fit_error * 100.0);
+    text += fmt::format("link {} ({}): latency {}, bandwidth {}, fit within {:.0f} %\n{}",
+                        link.name, link.backend, ppplan::human(link.latency), human(link.bandwidth),
+                        link.fit_error * 100.0, link_remark(link.name));
   }
   return text;
 }
@@ -60,9 +66,8 @@ std::string unstable_text(const Profile& profile) {
                                    [](const Measurement& row) { return !row.stable; });
   if (count == 0) return {};
   return fmt::format(
-      "{} of {} rows are unstable (±{:.1f} % was asked for): a larger --row-budget or an idle "
-      "machine "
-      "helps\n",
+      "{} of {} measurements (alone and busy are two) are unstable: ±{:.1f} % was asked for;\n"
+      "a larger --row-budget or an idle machine helps\n",
       count, profile.measurements.size(), profile.target_spread * 100.0);
 }
 

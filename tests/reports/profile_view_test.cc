@@ -37,6 +37,8 @@ TEST_CASE("profile view: alone beside busy, unstable rows marked, links below") 
                            .bandwidth = BytesPerSecond{1.5e9},
                            .fit_error = 0.08,
                            .samples = {}});
+  profile.links.push_back(profile.links.front());
+  profile.links.back().name = "exchange";
   tests::check_golden(profile_view(profile, {}), "profile_view/small.txt");
 }
 
