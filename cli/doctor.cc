@@ -57,6 +57,8 @@ profiler::MachineFacts gather(const DoctorOptions& options) {
 
 std::string_view word(Health health) {
   switch (health) {
+    case Health::kNone:
+      return "none";
     case Health::kOk:
       return "ok";
     case Health::kWarning:

@@ -19,6 +19,10 @@ Finding ok(std::string name, std::string detail) {
   return {.name = std::move(name), .detail = std::move(detail), .fix = {}};
 }
 
+Finding nothing(std::string name, std::string detail) {
+  return {.name = std::move(name), .health = Health::kNone, .detail = std::move(detail), .fix = {}};
+}
+
 Finding warning(std::string name, std::string detail, std::string fix) {
   return {.name = std::move(name),
           .health = Health::kWarning,
@@ -56,7 +60,7 @@ Finding driver_finding(const MachineFacts& facts) {
   const GpuFacts& gpu = facts.gpu;
   const auto* versions = std::get_if<WorkerVersions>(&facts.worker);
   const bool device_there = gpu.pci_device_count > 0 || !gpu.gpus.empty();
-  if (!device_there) return ok("GPU driver", "no NVIDIA device: runs on the CPU");
+  if (!device_there) return nothing("GPU driver", "no NVIDIA device: runs on the CPU");
   if (gpu.gpus.empty()) {
     return error("GPU driver",
                  fmt::format("an NVIDIA device is there but cannot be used: {}",
@@ -95,7 +99,7 @@ void add_gpus(const MachineFacts& facts, std::vector<Finding>& findings) {
   }
   if (const auto* versions = std::get_if<WorkerVersions>(&facts.worker)) {
     if (versions->nccl) findings.push_back(ok("NCCL", *versions->nccl));
-    if (versions->cupti) findings.push_back(ok("CUPTI", *versions->cupti));
+    if (versions->cupti) findings.push_back(ok("CUPTI", cupti_version(*versions->cupti)));
   }
   const CounterPermission& counters = facts.counters;
   if (counters.admin_only.value_or(false) && !counters.system_administrator) {
@@ -210,6 +214,18 @@ std::optional<std::pair<int, int>> parse_version(const std::string& text) {
   if (error != std::errc{} || dot == end || *dot != '.') return std::nullopt;
   if (std::from_chars(dot + 1, end, version.second).ec != std::errc{}) return std::nullopt;
   return version;
+}
+
+std::string cupti_version(const std::string& text) {
+  constexpr int kFirstSpelled = 120'000;
+  constexpr int kLastSpelled = 999'999;
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number < kFirstSpelled || number > kLastSpelled) {
+    return text;
+  }
+  return fmt::format("{}.{}.{}", number / 10'000, number / 100 % 100, number % 100);
 }
 
 std::vector<Finding> examine(const MachineFacts& facts) {

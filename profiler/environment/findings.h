@@ -14,7 +14,12 @@
 
 namespace ppplan::profiler {
 
-enum class Health { kOk, kWarning, kError };
+enum class Health {
+  kNone,  ///< nothing there to judge
+  kOk,
+  kWarning,
+  kError
+};
 
 struct Finding {
   std::string name;  ///< "LibTorch", "loopback"
@@ -44,6 +49,10 @@ struct MachineFacts {
 
 /// Judges facts; reads nothing. In the order in which they are best read.
 std::vector<Finding> examine(const MachineFacts& facts);
+
+/// CUPTI counts its API in one number, major * 10000 + minor * 100 + patch since CUDA 13.0: 130001
+/// -> "13.0.1". What looks otherwise, as the plain counter before (26), comes back unchanged.
+std::string cupti_version(const std::string& text);
 
 /// "13.0" -> {13, 0}; empty when it is no version.
 std::optional<std::pair<int, int>> parse_version(const std::string& text);

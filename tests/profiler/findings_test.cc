@@ -40,11 +40,18 @@ Finding finding(const MachineFacts& facts, const std::string& name) {
 TEST_CASE("doctor: a CPU machine with a CUDA build is healthy") {
   for (const Finding& one : examine(good_machine())) {
     CAPTURE(one.name);
-    CHECK(one.health == Health::kOk);
+    CHECK(one.health == (one.name == "GPU driver" ? Health::kNone : Health::kOk));
     CHECK(one.fix.empty());
     CHECK_FALSE(one.blocks_cpu_run);
   }
   CHECK(finding(good_machine(), "GPU driver").detail == "no NVIDIA device: runs on the CPU");
+}
+
+TEST_CASE("doctor: CUPTI's number is spelled out, its older counter is not") {
+  CHECK(cupti_version("130001") == "13.0.1");
+  CHECK(cupti_version("131200") == "13.12.0");
+  CHECK(cupti_version("26") == "26");
+  CHECK(cupti_version("13.0.48") == "13.0.48");
 }
 
 TEST_CASE("doctor: a device without a usable driver is an error, but the CPU still serves") {
