@@ -4,6 +4,7 @@
 #include "reports/documents/error.h"
 #include "reports/documents/node.h"
 #include "reports/documents/tree_builder.h"
+#include "reports/documents/unclosed.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -12,6 +13,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -119,6 +121,17 @@ std::string hint_for(std::string_view text, int line) {
              : "check indentation, quotes and brackets up to this place";
 }
 
+/// Of a refused text: throws when it ends within brackets or quotes, which the parser takes for
+/// something else in other words.
+void explain_cut_text(std::string_view text, const std::string& name) {
+  const std::optional<Unclosed> unclosed = find_unclosed(text);
+  if (!unclosed) return;
+  fail_at(name, unclosed->position,
+          fmt::format("not well-formed YAML: the text ends in the middle of what {} opens here",
+                      unclosed->opened),
+          "was the file cut short? make or copy it again; otherwise close the bracket or quote");
+}
+
 }  // namespace
 
 ParsedFile parse_yaml(std::string_view text, const std::string& name) {
@@ -133,7 +146,11 @@ ParsedFile parse_yaml(std::string_view text, const std::string& name) {
       fail_at(name, {}, "expected a document, found an empty file");
     }
     parser.HandleNextDocument(events);  // complains when there is a second
+  } catch (const Error&) {
+    explain_cut_text(text, name);
+    throw;
   } catch (const YAML::Exception& e) {
+    explain_cut_text(text, name);
     const Position position = to_position(e.mark);
     fail_at(name, position, "not well-formed YAML: " + e.msg, hint_for(text, position.line));
   }

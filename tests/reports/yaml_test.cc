@@ -61,8 +61,25 @@ TEST_CASE("yaml: what is no single plain document is refused with its place") {
   CHECK(refusal("? [a]\n: 1\n").find("expected a key, found a mapping or a sequence") !=
         std::string::npos);
   CHECK(refusal("~: 1\n").find("expected a key, found null") != std::string::npos);
-  CHECK(refusal("a: [1, 2\n").find("f:") == 0);
   CHECK(refusal(",\n").find("f:") == 0);
+}
+
+TEST_CASE("yaml: a text that ends within brackets or quotes was cut short") {
+  const auto cut = [](const std::string& place, char opened) {
+    return "f:" + place + ": not well-formed YAML: the text ends in the middle of what " + opened +
+           " opens here";
+  };
+  CHECK(refusal("a: [1, 2\n") == cut("1:4", '['));
+  CHECK(refusal("a:\n  - {b: 1, c: [x, y], d") == cut("2:5", '{'));
+  CHECK(refusal("a:\n  - {b: 1, c: [x, y") == cut("2:15", '['));
+  CHECK(refusal("a: {b: 1}\nc: {d: \"x y") == cut("2:8", '"'));
+  CHECK(refusal("a: it's [fine # {\nb: 'it''s'\nc: {d: 1") == cut("3:4", '{'));
+  CHECK(hint_of([] { parse_yaml("a: {b", "f"); }).find("cut short") != std::string::npos);
+}
+
+TEST_CASE("yaml: a text that is refused for something else is not called cut short") {
+  CHECK(refusal("a: 'it''s {'\nb: \"\\\"[\"\nc: x [y\n~: 1\n").find("expected a key, found null") !=
+        std::string::npos);
 }
 
 TEST_CASE("yaml: a tab that indents is named in the hint") {
