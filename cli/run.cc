@@ -63,6 +63,7 @@ struct Run {
   std::vector<std::string> warnings;
 
   [[nodiscard]] fs::path job_file() const { return folder / "job.yaml"; }
+  [[nodiscard]] fs::path gradients_file() const { return folder / "reference.safetensors"; }
   [[nodiscard]] fs::path rank_file(std::size_t rank) const {
     return folder / fmt::format("rank{}.yaml", rank);
   }
@@ -115,7 +116,7 @@ void remove_old_results(const Run& run) {
     fs::remove(run.rank_file(rank), ignored);
   }
   fs::remove(run.folder / "reference.yaml", ignored);
-  fs::remove(run.folder / "reference.safetensors", ignored);
+  fs::remove(run.gradients_file(), ignored);
 }
 
 bool decide_verification(const RunOptions& options, const Run& run, Progress& progress) {
@@ -213,8 +214,26 @@ void show(const RunReport& report, const RunOptions& options, const Shell& shell
                                         : render::run_view(report, shell.table_options()));
 }
 
-void judge(const RunReport& report, const RunOptions& options) {
-  if (const auto error = launch::not_verified(report, options.job.tolerance)) throw *error;
+/// Below the table: what only the finished run could tell and, on a terminal, where the earlier
+/// warnings have scrolled away by now, those again.
+void show_warnings(const std::vector<std::string>& before, const std::vector<std::string>& found,
+                   const Shell& shell, Progress& progress) {
+  if (shell.watched()) {
+    for (const std::string& warning : before) progress.note("warning: " + warning);
+  }
+  for (const std::string& warning : found) progress.note("warning: " + warning);
+}
+
+/// The reference's gradients are as large as the model: they stay only where they have something
+/// to tell.
+void judge(const Run& run, const RunReport& report, const RunOptions& options) {
+  if (const auto error = launch::not_verified(report, options.job.tolerance)) {
+    throw Error(error->failure(), error->what(),
+                fmt::format("{}; the single process's gradients are in {}", error->hint(),
+                            run.gradients_file().string()));
+  }
+  std::error_code ignored;
+  fs::remove(run.gradients_file(), ignored);
   if (!options.max_error_percent) return;
   if (const auto error = launch::prediction_missed(report, *options.max_error_percent / 100.0)) {
     throw *error;
@@ -241,13 +260,13 @@ void run_locally(const RunOptions& options, const Shell& shell) {
   results.plan_sha256 = sha256(run.plan_text);
   results.kernels = run.kernels;
   RunReport report = launch::merge_reports(run.plan, run.job, results);
-  for (const std::string& warning : launch::prediction_warnings(report)) {
-    warn(run, *progress, warning);
-  }
+  const std::vector<std::string> found = launch::prediction_warnings(report);
   report.warnings = run.warnings;
+  report.warnings.insert(report.warnings.end(), found.begin(), found.end());
   report_file.commit(write_run_report(report));
   show(report, options, shell);
-  judge(report, options);
+  show_warnings(run.warnings, found, shell, *progress);
+  judge(run, report, options);
 }
 
 /// Replaces this process by the worker of the rank that another launcher gave it.

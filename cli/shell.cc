@@ -51,10 +51,14 @@ render::TableOptions Shell::table_options() const {
           .style = colored_output() ? render::Style::kColored : render::Style::kPlain};
 }
 
+bool Shell::watched() const {
+  return isatty(STDERR_FILENO) == 1;
+}
+
 std::unique_ptr<Progress> Shell::progress() const {
   return std::make_unique<ProgressBar>(
       ProgressBarOptions{.descriptor = STDERR_FILENO,
-                         .terminal = isatty(STDERR_FILENO) == 1 && environment("TERM") != "dumb",
+                         .terminal = watched() && environment("TERM") != "dumb",
                          .now = monotonic_time,
                          .columns = [] { return terminal_columns(STDERR_FILENO, kBarColumns); }});
 }

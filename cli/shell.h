@@ -23,6 +23,8 @@ struct Shell {
   [[nodiscard]] bool colored_output() const;
   /// For tables on standard output: as wide as its terminal, 100 columns when it is none.
   [[nodiscard]] render::TableOptions table_options() const;
+  /// True when standard error is a terminal.
+  [[nodiscard]] bool watched() const;
   /// A bar with time remaining when standard error is a terminal; notes only otherwise.
   [[nodiscard]] std::unique_ptr<Progress> progress() const;
 };

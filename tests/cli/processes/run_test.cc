@@ -60,6 +60,7 @@ TEST_CASE("run: writes its report beside the plan and prints it") {
   CHECK(report.gradients->passed);
   CHECK(result.out.find("peak memory") != std::string::npos);
   CHECK(result.out.find("gradients: equal to the single process's") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(workshop.result("reference.safetensors")));
   CHECK(content_of(workshop.result("data.txt")).starts_with("A Calendar"));
   CHECK(workshop.nobody_left());
 }
@@ -79,6 +80,9 @@ TEST_CASE("run: gradients that are not the reference's exit 4 with their ratio, 
   CHECK(result.exit_code == 4);
   CHECK(result.error.find("error: gradients are 8.00 x the reference's") != std::string::npos);
   CHECK(result.out.find("NOT equal") != std::string::npos);
+  const std::filesystem::path gradients = workshop.result("reference.safetensors");
+  CHECK(std::filesystem::exists(gradients));
+  CHECK(result.error.find("gradients are in " + gradients.string()) != std::string::npos);
   CHECK(std::filesystem::exists(workshop.result("report.yaml")));
 }
 
@@ -195,6 +199,25 @@ TEST_CASE("profile: writes the workers' document and shows it in short") {
   CHECK(profile.measurements.size() == 6);
   CHECK(result.out.find("unstable") != std::string::npos);
   CHECK(result.out.find("link loopback (gloo)") != std::string::npos);
+  CHECK(result.error.ends_with(fmt::format(
+      "wrote {}; next: ppplan partition {} --global-batch B -o plan.yaml\n", output, output)));
+}
+
+TEST_CASE("profile: sequences longer than the model was made for warn") {
+  const TemporaryFolder folder;
+  folder.write("tiny/config.json",
+               R"({"model_type": "llama", "hidden_size": 16, "intermediate_size": 32,
+                   "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 64,
+                   "max_position_embeddings": 256})");
+  const CommandResult result =
+      run_command(fmt::format("{} profile {} -o {} --worker {} --sequence-lengths 256,1024",
+                              kProgram, (folder.path() / "tiny").string(),
+                              (folder.path() / "out.yaml").string(), PPPLAN_FAKE_WORKER));
+  CHECK(result.exit_code == 0);
+  CHECK(result.error.find(
+            "warning: sequence 1024 is more than the 256 positions tiny was made for") !=
+        std::string::npos);
+  CHECK(result.error.find("sequence 256") == std::string::npos);
 }
 
 TEST_CASE("profile: an unwritable place is told before any work") {

@@ -164,6 +164,7 @@ int reference(const std::string& job_file) {
   const RunJob job = load_run_job(job_file);
   const ReferenceReport report{
       .loss = 5.0, .token_count = 40, .step = Seconds(1), .peak = Bytes{3000}};
+  OutputFile(std::filesystem::path(job.output) / "reference.safetensors").commit("gradients");
   OutputFile(std::filesystem::path(job.output) / "reference.yaml")
       .commit(write_reference_report(report));
   return 0;
