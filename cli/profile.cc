@@ -2,6 +2,7 @@
 #include "reports/documents/profile.h"
 
 #include "cli/shell.h"
+#include "cli/validators.h"
 #include "cli/workers.h"
 #include "executor/launch/listening_socket.h"
 #include "executor/launch/placement.h"
@@ -96,6 +97,25 @@ ProfileJob make_job(const ProfileOptions& options, const profiler::LoadedModel& 
   return job;
 }
 
+/// A shape whose kept activations alone exceed the memory is refused before anything is measured.
+void check_memory(const ProfileJob& job) {
+  const std::int64_t sequence = job.sequences.back();
+  const double tokens = static_cast<double>(sequence) * job.micro_batches.back();
+  const double available = static_cast<double>(available_memory().count);
+  const auto worker_count = static_cast<double>(job.workers.size());
+  for (int kind = 0; kind < static_cast<int>(job.model.kinds.size()); ++kind) {
+    const Bytes by_token =
+        profiler::count_kind(job.model, kind, {.sequence = sequence}).activations_per_token;
+    if (static_cast<double>(by_token.count) * tokens * worker_count <= available) continue;
+    throw Error(Failure::kBadInput,
+                fmt::format("{} samples of {} tokens do not fit: a layer keeps {} a token, and {} "
+                            "are free for {} workers",
+                            job.micro_batches.back(), sequence, human(by_token),
+                            human(available_memory()), job.workers.size()),
+                "measure smaller --micro-batches or --sequence-lengths");
+  }
+}
+
 void run_workers(const ProfileOptions& options, ProfileJob& job, const fs::path& folder,
                  Progress& progress) {
   launch::Interruption interruption;
@@ -138,6 +158,7 @@ void profile_verb(const ProfileOptions& options, const Shell& shell) {
   }
   if (const auto warning = placement_warning(job.workers)) progress->note("warning: " + *warning);
 
+  check_memory(job);
   OutputFile output(options.output);
   const WorkFolder folder;
   run_workers(options, job, folder.path(), *progress);
@@ -175,14 +196,14 @@ void add_measuring_options(CLI::App& verb, ProfileOptions& options) {
       ->option_text("T");
   verb.add_option("--target-spread", options.target_spread,
                   "Repeat until a median is known this well [0.03]")
-      ->check(CLI::Range(1e-6, 1.0))
+      ->check(finite_range(1e-6, 1.0))
       ->option_text("X");
   verb.add_option("--row-budget", options.row_budget_s,
                   "Seconds after which a row counts as unstable [2]")
-      ->check(CLI::Range(1e-3, 86400.0))
+      ->check(finite_range(1e-3, 86400.0))
       ->option_text("S");
   verb.add_option("--timeout", options.timeout_s, "Seconds a worker waits for a silent peer [60]")
-      ->check(CLI::Range(1.0, 86400.0))
+      ->check(finite_range(1.0, 86400.0))
       ->option_text("S");
   verb.add_option("--worker", options.worker, "Worker program [ppplan-worker beside ppplan]")
       ->option_text("PATH");

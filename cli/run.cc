@@ -1,6 +1,7 @@
 // ppplan run: runs exactly the plan on this machine and says what happened, predicted beside
 // measured.
 #include "cli/shell.h"
+#include "cli/validators.h"
 #include "cli/workers.h"
 #include "executor/launch/bundled_text.h"
 #include "executor/launch/external_launcher.h"
@@ -9,6 +10,7 @@
 #include "executor/launch/placement.h"
 #include "executor/launch/verdict.h"
 #include "executor/launch/workers.h"
+#include "planner/schedule/planned.h"
 #include "reports/documents/error.h"
 #include "reports/documents/file.h"
 #include "reports/documents/job.h"
@@ -78,9 +80,38 @@ void write_file(const fs::path& path, std::string_view content) {
   OutputFile(path).commit(content);
 }
 
+/// A schedule that cannot be, or does not suit the plan, is told before any process starts.
+void check_schedule(const Plan& plan, const std::string& name) {
+  try {
+    planner::planned_schedule(plan);
+  } catch (const Error& e) {
+    throw Error(e.failure(), fmt::format("{}: {}", name, e.what()), e.hint());
+  }
+}
+
+/// Results are written under fixed names: a folder that holds anything but a run's is left alone.
+void refuse_foreign_folder(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored) || fs::is_empty(folder, ignored)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string file = entry.path().filename().string();
+    if (file.starts_with("job") && file.ends_with(".yaml")) return;  // an earlier run's
+  }
+  throw Error(
+      Failure::kBadInput, fmt::format("--output {}: the folder holds other files", folder.string()),
+      "name an empty or a new folder: a run writes job.yaml, data.txt, report.yaml and more");
+}
+
 /// Reads the plan and puts all that the workers need into the run's folder.
 Run prepare(const RunOptions& options) {
   Run run;
+  if (options.output && options.output->empty()) {
+    throw Error(Failure::kBadInput, "--output: expected a folder's name, found ''");
+  }
+  if (options.data && !fs::is_regular_file(*options.data)) {
+    throw Error(Failure::kBadInput, fmt::format("--data {}: no regular file", *options.data),
+                "every rank reads the text for itself: copy it into a file");
+  }
   run.plan_text = read_file(options.plan);
   run.plan = read_plan(run.plan_text, options.plan);
   if (run.plan.export_only) {
@@ -89,16 +120,19 @@ Run prepare(const RunOptions& options) {
         fmt::format("{}: export only: this plan has degrees the executor cannot run", options.plan),
         "write a trainer's configuration from it with 'ppplan export'");
   }
+  check_schedule(run.plan, options.plan);
   const fs::path plan_folder =
       options.plan == "-" ? fs::path() : fs::path(options.plan).parent_path();
   run.folder = fs::absolute(options.output ? fs::path(*options.output) : plan_folder / "run");
   run.worker = worker_program(options.worker);
+  refuse_foreign_folder(run.folder);
   make_folder(run.folder);
 
   run.job = options.job;
   run.job.output = run.folder.string();
   run.job.plan = (run.folder / "plan.yaml").string();
   run.job.rendezvous.timeout = Seconds(options.timeout_s);
+  write_file(run.job_file(), write_run_job(run.job));  // marks the folder as a run's from now on
   write_file(run.job.plan, run.plan_text);
   if (options.data) {
     run.job.data = fs::absolute(*options.data).string();
@@ -114,6 +148,10 @@ void remove_old_results(const Run& run) {
   std::error_code ignored;
   for (std::size_t rank = 0; rank < run.plan.ranks.size(); ++rank) {
     fs::remove(run.rank_file(rank), ignored);
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(run.folder, ignored)) {
+    const std::string file = entry.path().filename().string();
+    if (file == "report.yaml" || file.starts_with("failure")) fs::remove(entry.path(), ignored);
   }
   fs::remove(run.folder / "reference.yaml", ignored);
   fs::remove(run.gradients_file(), ignored);
@@ -244,11 +282,11 @@ void run_locally(const RunOptions& options, const Shell& shell) {
   launch::Interruption interruption;
   const std::unique_ptr<Progress> progress = shell.progress();
   Run run = prepare(options);
-  OutputFile report_file(run.folder / "report.yaml");
   launch::ListeningSocket socket("127.0.0.1", options.port);
   place_workers(run, *progress);
   compare_kernels(run, interruption, *progress);
   remove_old_results(run);
+  OutputFile report_file(run.folder / "report.yaml");
   run.job.verify = decide_verification(options, run, *progress);
   run.job.rendezvous.host = socket.host();
   run.job.rendezvous.port = socket.port();
@@ -333,24 +371,25 @@ void add_training_options(CLI::App& verb, RunOptions& options) {
       ->option_text("DIR");
   verb.add_option("--seed", options.job.seed, "Of the initial weights [0]")->option_text("S");
   verb.add_option("--learning-rate", options.job.learning_rate, "AdamW's [3e-4]")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(finite_range(0.0, 1e6))
       ->option_text("X");
 }
 
 void add_checks(CLI::App& verb, RunOptions& options) {
-  verb.add_flag_callback(
+  CLI::Option* const always = verb.add_flag_callback(
       "--verify", [&options] { options.verification = Verification::kAlways; },
       "Compare loss and gradients with a single process, though memory is short");
-  verb.add_flag_callback(
+  CLI::Option* const never = verb.add_flag_callback(
       "--no-verify", [&options] { options.verification = Verification::kNever; },
       "Do not compare with a single process [compared when it fits in memory]");
+  never->excludes(always);
   verb.add_option("--tolerance", options.job.tolerance,
                   "Largest relative difference of loss and gradients [1e-4]")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(finite_range(0.0, 1.0))
       ->option_text("X");
   verb.add_option("--max-error", options.max_error_percent,
                   "Exit 4 when a prediction misses by more")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(finite_range(0.0, 1e6))
       ->option_text("PCT");
 }
 
@@ -369,7 +408,7 @@ void add_run(CLI::App& app, Shell& shell) {
       ->check(CLI::Range(1, 65535))
       ->option_text("N");
   verb->add_option("--timeout", options->timeout_s, "Seconds a rank waits for a silent peer [60]")
-      ->check(CLI::Range(1.0, 86400.0))
+      ->check(finite_range(1.0, 86400.0))
       ->option_text("S");
   verb->add_option("--worker", options->worker, "Worker program [ppplan-worker beside ppplan]")
       ->option_text("PATH");

@@ -83,7 +83,7 @@ void run_workers(const WorkerPlan& plan, Interruption& interruption, Progress& p
 
 WorkerVersions ask_versions(const std::filesystem::path& program, Interruption& interruption) {
   const WorkerCall call{.name = "ppplan-worker version", .arguments = {"version"}, .inherited = {}};
-  const WatchOptions watch{.silence_limit = Seconds(120)};
+  const WatchOptions watch{.silence_limit = Seconds(30)};  // it loads LibTorch and answers
   std::string answer;
   ProcessGroup group({process_spec(program, call)});
   const GroupEnd end = group.wait(watch, interruption, [&answer](int, std::string_view line) {

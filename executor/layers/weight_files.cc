@@ -59,9 +59,11 @@ WeightFiles::WeightFiles(const fs::path& place) : place_(place) {
   std::vector<fs::path> files;
   if (fs::is_directory(place, error)) {
     for (const fs::directory_entry& entry : fs::directory_iterator(place, error)) {
-      if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+      if (entry.path().extension() == ".safetensors" && entry.is_regular_file(error)) {
+        files.push_back(entry.path());
+      }
     }
-  } else if (fs::exists(place, error)) {
+  } else if (fs::is_regular_file(place, error)) {
     files.push_back(place);
   }
   if (files.empty()) {

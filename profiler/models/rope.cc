@@ -43,8 +43,11 @@ void refuse_nesting(const Fields& mapping) {
 }
 
 std::string rope_type(const Fields& mapping) {
+  // transformers' words; the executor runs the first three.
+  static const std::vector<std::string> known{"default", "linear", "llama3",
+                                              "dynamic", "yarn",   "longrope"};
   for (const std::string_view key : {"rope_type", "type"}) {
-    if (mapping.mentions(key)) return mapping.text(key);
+    if (mapping.mentions(key)) return known[mapping.word(key, known)];
   }
   return "default";
 }

@@ -100,6 +100,10 @@ std::string read_file(const std::filesystem::path& path, Bytes limit) {
 }
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  if (path_.empty()) {
+    throw Error(Failure::kBadInput, "the name of the file to write is empty",
+                "name a file, or - for standard output");
+  }
   if (path_ == "-") {
     descriptor_ = STDOUT_FILENO;
     return;

@@ -31,12 +31,38 @@ JSON
 # Links that cost nothing: layers this small would rather share a stage.
 sed -E -i 's/latency_s: [^ ,}]+/latency_s: 0/; s/bandwidth_bytes_per_s: [^ ,}]+/bandwidth_bytes_per_s: 1e15/' profile.yaml
 
+# refused TEXT COMMAND...: the command is refused as bad input, with the text in its message.
+refused() {
+  local text=$1 code=0
+  shift
+  "$@" >refused.txt 2>&1 || code=$?
+  ((code == 2)) || fail "$*: exit $code, not 2: $(cat refused.txt)"
+  grep -qF -- "$text" refused.txt || fail "$*: expected '$text' in: $(cat refused.txt)"
+}
+
 for micro_batch in 8 4 3 1; do # 1, 2, 3 (of 3, 3 and 2) and 8 micro-batches
   "$ppplan" partition profile.yaml --stages 4 --global-batch 8 --micro-batch "$micro_batch" --schedule 1f1b \
     -o plan.yaml >/dev/null
   "$ppplan" run plan.yaml --steps 1 --warmup 1 --verify -o run >report.txt || fail "micro-batches of $micro_batch: exit $?"
   grep -q "^gradients: equal" report.txt || fail "micro-batches of $micro_batch: gradients were not compared"
 done
+
+mkdir own && cp plan.yaml own && printf 'mine' >own/data.txt
+refused "holds other files" "$ppplan" run own/plan.yaml -o own
+[[ $(cat own/data.txt) == mine ]] || fail "a file of the user's was written over"
+sed 's/^schedule: .*/schedule: 2f2b/' plan.yaml >edited.yaml
+refused "edited.yaml: unknown schedule '2f2b'" "$ppplan" run edited.yaml -o edited
+[[ ! -e edited ]] || fail "a refused plan left a folder"
+mkfifo pipe
+refused "no regular file" "$ppplan" run plan.yaml --data pipe -o edited
+refused "found nan" "$ppplan" run plan.yaml --learning-rate nan -o edited
+refused "found nan" "$ppplan" profile config.json --row-budget nan -o other.yaml
+refused "excludes" "$ppplan" run plan.yaml --verify --no-verify -o edited
+refused "found ''" "$ppplan" run plan.yaml -o ''
+refused "is empty" "$ppplan" profile config.json -o ''
+refused "do not fit" "$ppplan" profile config.json --sequence-lengths 1000000000 -o other.yaml
+mkdir -p weights/model.safetensors
+refused "no *.safetensors file" "$ppplan" run plan.yaml --steps 1 --weights weights -o edited
 
 "$ppplan" run plan.yaml --steps 100000 --no-verify -o killed 2>killed.txt &
 readonly run=$!
