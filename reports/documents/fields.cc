@@ -129,11 +129,13 @@ const Node& Fields::node(std::string_view key) const {
       unasked.push_back(entry.key);
   }
   const auto near = nearest_word(key, unasked);
+  const std::string cut =
+      file_->ends_mid_line ? "the file ends in the middle of a line: was it cut short? else " : "";
   throw Error(Failure::kBadInput,
               fmt::format("{}:{}:{}: {}: expected this key, found none", file_->name,
                           node_->position.line, node_->position.column, joined(path_, key)),
               near ? fmt::format("there is {}; is {} meant?", excerpt(*near), key)
-                   : fmt::format("add {}: ...", key));
+                   : fmt::format("{}add {}: ...", cut, key));
 }
 
 std::string Fields::text(std::string_view key) const {

@@ -48,6 +48,7 @@ struct ParsedFile {
   std::string name;  ///< as shown in messages; "-" is standard input
   Node root;
   std::vector<std::string> warnings;
+  bool ends_mid_line = false;  ///< YAML without a last line end: perhaps cut short
 };
 
 /// Parse a text. `name` is what messages call it. Throw Error(kBadInput) "name:line:column: ..."

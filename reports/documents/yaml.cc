@@ -154,7 +154,9 @@ ParsedFile parse_yaml(std::string_view text, const std::string& name) {
     const Position position = to_position(e.mark);
     fail_at(name, position, "not well-formed YAML: " + e.msg, hint_for(text, position.line));
   }
-  return events.take();
+  ParsedFile file = events.take();
+  file.ends_mid_line = !text.ends_with('\n');
+  return file;
 }
 
 }  // namespace ppplan

@@ -38,6 +38,16 @@ TEST_CASE("fields: values are read as the type asked for") {
   fields.done();
 }
 
+TEST_CASE("fields: a key that is missing where the text ends in the middle of a line says so") {
+  const auto hint = [](const std::string& text) {
+    const ParsedFile file = parse_yaml(text, "f");
+    return hint_of([&] { (void)Fields(file, file.root).text("tool_version"); });
+  };
+  CHECK(hint("schema: x\n") == "add tool_version: ...");
+  CHECK(hint("schema: x") ==
+        "the file ends in the middle of a line: was it cut short? else add tool_version: ...");
+}
+
 TEST_CASE("fields: complaints name file, line, column and the whole key") {
   const ParsedFile file = parse_yaml(
       "model:\n  hidden: \"576\"\n  rows:\n    - {n: 1.5}\n    - {n: -1, on: yes, k: [1, x]}\n  "
