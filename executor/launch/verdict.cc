@@ -100,7 +100,10 @@ std::vector<std::string> kernel_warnings(const Kernels& planned, const Kernels& 
   compare("matrix library", planned.blas, used.blas);
   compare("precision", planned.precision, used.precision);
   compare("threads of a worker", planned.threads, used.threads);
-  compare("pinned to cores", planned.pinned, used.pinned);
+  if (planned.pinned != used.pinned) {
+    warnings.emplace_back(planned.pinned ? "profiled pinned to cores, run not pinned"
+                                         : "profiled not pinned to cores, run pinned");
+  }
   return warnings;
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("verdict: kernels that differ are named") {
   used.pinned = false;
   CHECK(kernel_warnings(planned, used) ==
         std::vector<std::string>{"attention kernel: profiled with math, run with flash-cpu",
-                                 "pinned to cores: profiled with true, run with false"});
+                                 "profiled pinned to cores, run not pinned"});
 }
 
 }  // namespace
