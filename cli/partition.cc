@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +27,10 @@ struct Arguments {
   std::string output;
   std::string memory;
   std::vector<std::string> schedules;
+  std::vector<std::string> pins;
+  std::vector<int> layer_counts;
   std::optional<int> stages;
+  std::optional<int> virtual_count;
   std::int64_t global_batch = 0;
   std::optional<int> micro_batch;
   std::optional<std::int64_t> sequence;
@@ -39,13 +43,42 @@ Bytes memory_limit(const std::string& text) {
               "give a rank's limit with its unit, such as 8GiB or 512MiB");
 }
 
+/// "7=1" or "0-3=0".
+LayerPin pin_of(const std::string& text) {
+  LayerPin pin;
+  const char* const end = text.data() + text.size();
+  const auto number = [&](const char*& at, int& value) {
+    const auto [next, error] = std::from_chars(at, end, value);
+    const bool read = error == std::errc() && at != end && *at != '-';
+    at = next;
+    return read;
+  };
+  const auto skip = [&](const char*& at, char letter) { return at != end && *at++ == letter; };
+  const char* at = text.data();
+  bool right = number(at, pin.first_layer);
+  pin.last_layer = pin.first_layer;
+  if (right && at != end && *at == '-') right = skip(at, '-') && number(at, pin.last_layer);
+  right = right && skip(at, '=') && number(at, pin.stage) && at == end;
+  if (right) return pin;
+  throw Error(Failure::kBadInput,
+              fmt::format("--pin: expected LAYER=STAGE or FIRST-LAST=STAGE, found '{:.60}'", text),
+              "layers and stages count from 0: --pin 0-3=0");
+}
+
 planner::PartitionOptions options_of(const Arguments& arguments) {
   planner::PartitionOptions options{.stage_count = arguments.stages,
                                     .global_batch = arguments.global_batch,
                                     .micro_batch = arguments.micro_batch,
-                                    .sequence = arguments.sequence};
+                                    .sequence = arguments.sequence,
+                                    .virtual_count = arguments.virtual_count,
+                                    .layer_counts = arguments.layer_counts};
+  for (const std::string& pin : arguments.pins) options.pins.push_back(pin_of(pin));
   if (!arguments.memory.empty()) options.memory = memory_limit(arguments.memory);
-  if (!arguments.schedules.empty()) options.schedules = arguments.schedules;
+  if (!arguments.schedules.empty()) {
+    options.schedules = arguments.schedules;
+  } else if (arguments.virtual_count && *arguments.virtual_count > 1) {
+    options.schedules = {"interleaved-1f1b", "looped-bfs"};
+  }
   return options;
 }
 
@@ -62,6 +95,7 @@ std::string search_in_words(const planner::Planned& planned) {
       "cuts simulated",
       search.candidate_count, search.excluded_count, search.simulated_count);
   if (search.proven) return looked + ": no cut of any of them is faster";
+  if (search.bound <= Seconds(0)) return looked + ": the best found";
   return fmt::format("{}: the best found, at most {:.1f} % above the best there is", looked,
                      100.0 * (planned.plan.predicted.step / search.bound - 1.0));
 }
@@ -111,8 +145,19 @@ void add_partition(CLI::App& app, Shell& shell) {
       ->option_text("B")
       ->required();
   verb->add_option("--stages", arguments->stages,
-                   "Pipeline stages, one a device; not given: the best number")
+                   "Devices in the pipeline, with one stage each or what --virtual or the schedule "
+                   "gives them; not given: the best number")
       ->option_text("P");
+  verb->add_option("--virtual", arguments->virtual_count,
+                   "Stages a device, for schedules with several; not given: 2 for these")
+      ->option_text("V");
+  verb->add_option("--pin", arguments->pins,
+                   "Put a layer, or layers A-B, into this stage (counted from 0); may be repeated")
+      ->option_text("LAYER=STAGE");
+  verb->add_option("--layer-counts", arguments->layer_counts,
+                   "Layers of each stage, such as 3,4,3: the split itself")
+      ->delimiter(',')
+      ->option_text("N,N,...");
   verb->add_option("--micro-batch", arguments->micro_batch,
                    "Samples of a micro-batch; not given: the best of the measured range")
       ->option_text("b");
@@ -123,7 +168,8 @@ void add_partition(CLI::App& app, Shell& shell) {
                    "What one rank may use; not given: its device's memory in the profile")
       ->option_text("SIZE");
   verb->add_option("--schedule", arguments->schedules,
-                   "Allow this schedule only; may be repeated. Not given: 1f1b, gpipe, naive")
+                   "Allow this schedule only, or 'synthesized': an order made for the plan's own "
+                   "times; may be repeated. Not given: 1f1b, gpipe, naive")
       ->option_text("NAME");
   verb->add_option("-o,--output", arguments->output, "Write the plan here; - is standard output")
       ->option_text("PLAN");

@@ -7,12 +7,15 @@
 #include "planner/chain_cut.h"
 #include "planner/makespan_bound.h"
 #include "planner/memory_forms.h"
+#include "planner/pins.h"
 #include "planner/schedule/schedule.h"
 #include "planner/schedule/simulator.h"
 #include "reports/documents/plan.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ppplan::planner {
@@ -40,22 +43,41 @@ struct Evaluation {
 
 class Candidate {
  public:
-  /// `allowed`: bytes by rank; one rank a stage. Precondition: `schedule` places stage s on rank s.
-  Candidate(std::shared_ptr<const CostBasis> basis, Schedule schedule, std::vector<Bytes> allowed);
+  /// `allowed`: bytes by rank; `limits`: of the cut. Precondition: every rank has a stage.
+  Candidate(std::shared_ptr<const CostBasis> basis, Schedule schedule, std::vector<Bytes> allowed,
+            CutLimits limits);
+
+  /// The same with another order of actions for the same placement.
+  [[nodiscard]] Candidate with_schedule(Schedule schedule) const {
+    return {basis_, std::move(schedule), allowed_, limits_};
+  }
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] const CostBasis& basis() const { return *basis_; }
   [[nodiscard]] int stage_count() const { return schedule_.stage_count(); }
+  [[nodiscard]] int rank_count() const { return schedule_.rank_count(); }
+  /// Then stages do not weigh on each other: bounds of single stages tell most.
+  [[nodiscard]] bool one_stage_a_rank() const { return stage_count() == rank_count(); }
+  [[nodiscard]] std::int64_t action_count() const { return action_count_; }
   [[nodiscard]] int micro_batch() const { return basis_->batch.class_size.front(); }
   [[nodiscard]] const std::vector<Bytes>& allowed() const { return allowed_; }
+  [[nodiscard]] const CutLimits& limits() const { return limits_; }
 
   /// No cut that has this stage takes a shorter step. O(1).
   [[nodiscard]] Seconds step_bound(int stage, int first, int last) const;
-  /// Peak memory of the rank that runs it: exact, no other stage matters. O(1).
+  /// No cut whose first `stage_count` stages are these takes a shorter step: by the work that their
+  /// ranks have already, and by what is left for the others. O(stages).
+  [[nodiscard]] Seconds prefix_bound(const Cut& cut, int stage_count) const;
+  /// Peak memory that the stage takes on its rank: the rank's, where it has no other stage; else at
+  /// most that. O(1).
   [[nodiscard]] Bytes memory(int stage, int first, int last) const;
-  /// Both at once, as the search for a cut asks for them.
+  /// Limits of the cut, memory and step at once, as the search for a cut asks for them.
   [[nodiscard]] double search_bound(int stage, int first, int last) const;
 
+  /// Peak memory by rank. O(stages) with one stage a rank, else O(actions).
+  [[nodiscard]] std::vector<Bytes> memory(const Cut& cut) const;
+  /// How far the rank that comes nearest to its limit is beyond it; negative when all fit.
+  [[nodiscard]] Bytes excess(const Cut& cut) const;
   /// O(actions).
   [[nodiscard]] Seconds step(const Cut& cut) const;
   [[nodiscard]] Evaluation evaluate(const Cut& cut) const;
@@ -64,12 +86,16 @@ class Candidate {
 
  private:
   [[nodiscard]] Seconds step_of(const Cut& cut, Seconds makespan) const;
+  [[nodiscard]] Seconds work(int first, int last) const;
+  [[nodiscard]] std::vector<std::vector<LayerRun>> runs_by_rank(const Cut& cut) const;
 
   std::shared_ptr<const CostBasis> basis_;
   Schedule schedule_;
   std::vector<Bytes> allowed_;
+  CutLimits limits_;
+  std::int64_t action_count_ = 0;
   MakespanBound makespan_bound_;
-  std::vector<MemoryForms> memory_forms_;  ///< by rank
+  std::vector<MemoryForms> memory_forms_;  ///< by stage
 };
 
 }  // namespace ppplan::planner

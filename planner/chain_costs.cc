@@ -1,8 +1,10 @@
 #include "planner/chain_costs.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 
 namespace ppplan::planner {
 namespace {
@@ -29,6 +31,20 @@ void append_sum(std::vector<Quantity>& sums, Quantity value) {
 template <typename Quantity>
 Quantity between(const std::vector<Quantity>& sums, int first, int last) {
   return sums[index_of(last)] - sums[index_of(first)];
+}
+
+template <typename Quantity>
+Quantity between(const std::vector<Quantity>& sums, std::span<const LayerRun> runs) {
+  Quantity sum{0};
+  for (const auto& [first, last] : runs) sum += between(sums, first, last);
+  return sum;
+}
+
+/// How many of the runs' uses of a tensor need no copy of their own.
+int spare_users(const SharedTensor& tensor, std::span<const LayerRun> runs) {
+  int users = 0;
+  for (const auto& [first, last] : runs) users += tensor.users(first, last);
+  return std::max(0, users - 1);
 }
 
 }  // namespace
@@ -147,11 +163,15 @@ StageCost ChainCosts::stage(int first, int last, int class_index) const {
 }
 
 StaticMemory ChainCosts::static_memory(int first, int last) const {
-  StaticMemory memory{.parameters = between(parameters_, first, last),
-                      .gradients = between(gradients_, first, last),
-                      .optimizer_state = between(optimizer_state_, first, last)};
+  return static_memory(std::array{LayerRun{first, last}});
+}
+
+StaticMemory ChainCosts::static_memory(std::span<const LayerRun> runs) const {
+  StaticMemory memory{.parameters = between(parameters_, runs),
+                      .gradients = between(gradients_, runs),
+                      .optimizer_state = between(optimizer_state_, runs)};
   for (const SharedTensor& tensor : shared_) {
-    const int spare = std::max(0, tensor.users(first, last) - 1);
+    const int spare = spare_users(tensor, runs);
     memory.parameters -= tensor.parameters * spare;
     memory.gradients -= tensor.gradients * spare;
     memory.optimizer_state -= tensor.optimizer_state * spare;
@@ -160,23 +180,27 @@ StaticMemory ChainCosts::static_memory(int first, int last) const {
 }
 
 Seconds ChainCosts::optimizer(int first, int last) const {
-  Seconds time = between(optimizer_, first, last);
+  return optimizer(std::array{LayerRun{first, last}});
+}
+
+Seconds ChainCosts::optimizer(std::span<const LayerRun> runs) const {
+  Seconds time = between(optimizer_, runs);
   for (const SharedTensor& tensor : shared_) {
-    time -= tensor.optimizer * std::max(0, tensor.users(first, last) - 1);
+    time -= tensor.optimizer * spare_users(tensor, runs);
   }
   return std::max(time, Seconds(0));
 }
 
-std::vector<Seconds> ChainCosts::reduction(const Cut& cut) const {
-  const std::size_t stage_count = cut.size() - 1;
-  std::vector<Seconds> time(stage_count, Seconds(0));
+std::vector<Seconds> ChainCosts::reduction(const Cut& cut,
+                                           const std::vector<int>& rank_of_stage) const {
+  std::vector<Seconds> time(index_of(*std::ranges::max_element(rank_of_stage)) + 1, Seconds(0));
   for (const SharedTensor& tensor : shared_) {
-    std::vector<std::size_t> holders;
-    for (std::size_t stage = 0; stage < stage_count; ++stage) {
-      if (tensor.users(cut[stage], cut[stage + 1]) > 0) holders.push_back(stage);
+    std::set<int> holders;
+    for (std::size_t stage = 0; stage + 1 < cut.size(); ++stage) {
+      if (tensor.users(cut[stage], cut[stage + 1]) > 0) holders.insert(rank_of_stage[stage]);
     }
-    for (const std::size_t stage : holders) {
-      time[stage] += tensor.transfer * static_cast<double>(holders.size() - 1);
+    for (const int rank : holders) {
+      time[index_of(rank)] += tensor.transfer * static_cast<double>(holders.size() - 1);
     }
   }
   return time;

@@ -9,6 +9,7 @@
 #include "planner/shared_tensors.h"
 #include "reports/documents/profile.h"
 
+#include <span>
 #include <vector>
 
 namespace ppplan::planner {
@@ -17,6 +18,12 @@ namespace ppplan::planner {
 /// the number of layers. The first and the last stage hold a layer (tokens and labels enter there),
 /// a stage between them may be empty: it passes tensors on.
 using Cut = std::vector<int>;
+
+/// Layers [first, last).
+struct LayerRun {
+  int first = 0;
+  int last = 0;
+};
 
 /// Parameters and what training keeps beside them, on one rank.
 struct StaticMemory {
@@ -58,13 +65,18 @@ class ChainCosts {
   /// by the gradients inside the stage. An empty stage passes on what it receives.
   [[nodiscard]] StageCost stage(int first, int last, int class_index) const;
 
+  /// Of a rank with these runs of layers: a tensor that they share is there once. O(runs).
+  [[nodiscard]] StaticMemory static_memory(std::span<const LayerRun> runs) const;
   [[nodiscard]] StaticMemory static_memory(int first, int last) const;
+  [[nodiscard]] Seconds optimizer(std::span<const LayerRun> runs) const;
   [[nodiscard]] Seconds optimizer(int first, int last) const;
 
   /// Time of reducing shared tensors' gradients by rank: with n ranks holding a tensor, each sends
   /// it and receives it n - 1 times. O(stages x shared tensors).
-  [[nodiscard]] std::vector<Seconds> reduction(const Cut& cut) const;
-  /// The least reduction of any cut with a boundary at `first` and at `last`. So that it never
+  [[nodiscard]] std::vector<Seconds> reduction(const Cut& cut,
+                                               const std::vector<int>& rank_of_stage) const;
+  /// The least reduction of any cut with a boundary at `first` and at `last`, where neighbouring
+  /// stages stand on different ranks and the first and the last too. So that it never
   /// falls when `last` rises, a boundary at `last` counts only between a tensor's users of which
   /// one is the last layer (a head tied to the embedding).
   [[nodiscard]] Seconds least_reduction(int first, int last) const;

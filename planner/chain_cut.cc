@@ -109,22 +109,21 @@ class SuffixTable {
 class Search {
  public:
   Search(const CutProblem& problem, const SearchLimits& limits)
-      : problem_(problem),
-        limits_(limits),
-        table_(problem.layer_count, problem.stage_count, problem.bound, limits.ceiling),
-        best_(limits.ceiling) {}
+      : problem_(problem), limits_(limits), best_(limits.ceiling) {}
 
   CutResult run() {
-    const double least = table_.at(0, 0);
-    if (least < limits_.ceiling) {
-      improve(table_.cut());
-      result_.proven = branch();
-    } else {
-      result_.proven = true;
-    }
-    result_.cost = result_.cut ? best_ : kUnreachable;
-    result_.lower_bound = result_.proven ? best_ : std::min(least, best_);
-    return std::move(result_);
+    if (problem_.least >= limits_.ceiling) return finished(true, problem_.least);
+    table_.emplace(problem_.layer_count, problem_.stage_count, problem_.bound, limits_.ceiling);
+    const double least = std::max(problem_.least, table_->at(0, 0));
+    if (least >= limits_.ceiling) return finished(true, least);
+    improve(problem_.start ? *problem_.start : table_->cut());
+    return finished(branch(), least);
+  }
+
+  CutResult run_descent() {
+    const bool hopeless = problem_.least >= limits_.ceiling;
+    if (!hopeless) improve(*problem_.start);
+    return finished(hopeless, problem_.least);
   }
 
  private:
@@ -133,6 +132,13 @@ class Search {
     double so_far = 0.0;  ///< largest bound of the stages up to this one
     double least = 0.0;   ///< no cut of this branch costs less
   };
+
+  CutResult finished(bool proven, double least) {
+    result_.proven = proven;
+    result_.cost = result_.cut ? best_ : kUnreachable;
+    result_.lower_bound = proven ? best_ : std::min(least, best_);
+    return std::move(result_);
+  }
 
   /// Rounding never hides a cut that is better by more than this share.
   [[nodiscard]] double limit() const { return best_ * (1.0 - 1e-12); }
@@ -206,6 +212,7 @@ class Search {
       if (exhausted() || ++branch_count > limits_.branch_count) return false;
       branches.pop_back();
       cut[index_of(stage) + 1] = next.last;
+      if (problem_.prefix_bound && problem_.prefix_bound(cut, stage + 1) >= limit()) continue;
       if (stage + 1 == problem_.stage_count) {
         judge(cut);
       } else {
@@ -219,7 +226,7 @@ class Search {
   /// The ways on from a stage that starts at `first`, the most promising last.
   void expand(int stage, int first, double so_far, std::vector<Branch>& branches) const {
     const double most = limit();
-    table_.for_each_end(stage, first, most, [&](int last, double own, double both) {
+    table_->for_each_end(stage, first, most, [&](int last, double own, double both) {
       branches.push_back({last, std::max(so_far, own), std::max(so_far, both)});
     });
     std::ranges::sort(branches, [](const Branch& a, const Branch& b) {
@@ -229,7 +236,7 @@ class Search {
 
   const CutProblem& problem_;
   const SearchLimits& limits_;
-  SuffixTable table_;
+  std::optional<SuffixTable> table_;
   double best_;
   CutResult result_;
 };
@@ -296,6 +303,11 @@ std::optional<Bottleneck> quick_bottleneck(int layer_count, int stage_count,
 CutResult cheapest_cut(const CutProblem& problem, const SearchLimits& limits) {
   assert(problem.stage_count >= 1 && problem.stage_count <= problem.layer_count);
   return Search(problem, limits).run();
+}
+
+CutResult improved_cut(const CutProblem& problem, const SearchLimits& limits) {
+  assert(problem.start);
+  return Search(problem, limits).run_descent();
 }
 
 }  // namespace ppplan::planner

@@ -26,6 +26,11 @@ struct CutProblem {
   int stage_count = 1;                     ///< >= 1
   StageBound bound;                        ///< no cut with this stage costs less
   std::function<double(const Cut&)> cost;  ///< of a whole cut whose bounds are finite
+  /// Where stages weigh on each other: no cut whose first `stage_count` stages are these costs
+  /// less.
+  std::function<double(const Cut&, int stage_count)> prefix_bound = nullptr;
+  double least = 0.0;                       ///< no cut costs less
+  std::optional<Cut> start = std::nullopt;  ///< to improve first; else that of least_bottleneck
 };
 
 /// The cut whose largest stage bound is least, and that bound; empty when no cut is reachable or
@@ -69,5 +74,10 @@ struct CutResult {
 /// enumeration as in DAPPLE (Fan et al., PPoPP 2021) and Alpa (Zheng et al., OSDI 2022,
 /// section 5.2), with the simulated schedule as the judge in place of their formula.
 CutResult cheapest_cut(const CutProblem& problem, const SearchLimits& limits);
+
+/// problem.start, improved by carrying single layers between stages: for chains too long for the
+/// above, whose table takes layers^2 * stages. Its lower bound is problem.least; proven only where
+/// that reaches the ceiling.
+CutResult improved_cut(const CutProblem& problem, const SearchLimits& limits);
 
 }  // namespace ppplan::planner

@@ -1,5 +1,6 @@
 #include "planner/infeasible.h"
 
+#include "planner/cut_search.h"
 #include "planner/schedule/generators.h"
 #include "reports/documents/error.h"
 
@@ -35,10 +36,10 @@ std::optional<std::string> smaller_micro_batch(Question question) {
 /// One more stage at a time at first, then doubling: the least of the next 16 is exact.
 std::optional<std::string> more_stages(Question question) {
   const auto layer_count = static_cast<int>(question.profile->model.layers.size());
-  const int most = question.stage_counts.back();
+  const int most = question.rank_counts.back();
   if (question.profile->links.empty()) return std::nullopt;
   for (int count = most + 1; count <= layer_count; count += count < most + 16 ? 1 : count) {
-    question.stage_counts = {count};
+    question.rank_counts = {count};
     if (would_fit(question)) return fmt::format("--stages {}", count);
   }
   return std::nullopt;
@@ -79,15 +80,13 @@ std::string more_memory(const Question& question, const NearestFit& nearest) {
 NearestFit nearest_fit(const Question& question) {
   NearestFit nearest;
   double least = kUnreachable;
-  for (const int stage_count : question.stage_counts) {
-    for (const auto& basis : cost_bases(question, stage_count)) {
-      for (const Candidate& candidate : candidates(question, basis, stage_count)) {
-        const auto excess = [&](int stage, int first, int last) {
-          const Bytes allowed = candidate.allowed()[static_cast<std::size_t>(stage)];
-          return static_cast<double>((candidate.memory(stage, first, last) - allowed).count);
-        };
-        const std::optional<Bottleneck> found =
-            least_bottleneck(candidate.basis().chain.layer_count(), stage_count, excess, least);
+  std::optional<Error> refusal;
+  for (const int rank_count : question.rank_counts) {
+    for (const auto& basis : cost_bases(question, rank_count)) {
+      Offer offered = offer(question, basis, rank_count);
+      if (offered.refusal) refusal = offered.refusal;
+      for (const Candidate& candidate : offered.candidates) {
+        const std::optional<Bottleneck> found = leanest_cut(candidate, least);
         if (!found) continue;
         least = found->bound;
         const Evaluation evaluation = candidate.evaluate(found->cut);
@@ -96,6 +95,7 @@ NearestFit nearest_fit(const Question& question) {
         nearest = {.cut = found->cut,
                    .schedule = candidate.schedule().name,
                    .micro_batch = candidate.micro_batch(),
+                   .rank_count = rank_count,
                    .rank = rank,
                    .needed = memory.total(),
                    .kept = memory.parameters + memory.gradients + memory.optimizer_state,
@@ -103,6 +103,7 @@ NearestFit nearest_fit(const Question& question) {
       }
     }
   }
+  if (nearest.cut.empty()) throw *refusal;  // no schedule serves any shape
   return nearest;
 }
 
@@ -117,7 +118,7 @@ Infeasible explain_infeasible(const Question& question) {
           "no plan fits the memory: at best rank {} of {} needs {} ({} of them parameters, "
           "gradients "
           "and optimizer state), and {} are allowed ({}, micro-batches of {}, {} tokens)",
-          nearest.rank, nearest.cut.size() - 1, human(nearest.needed), human(nearest.kept),
+          nearest.rank, nearest.rank_count, human(nearest.needed), human(nearest.kept),
           human(nearest.allowed), nearest.schedule, nearest.micro_batch, question.sequence),
       .remedies = {}};
   for (const auto& remedy : {smaller_micro_batch(question), other_schedule(question),

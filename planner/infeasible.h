@@ -10,6 +10,7 @@ struct NearestFit {
   Cut cut;
   std::string schedule;
   int micro_batch = 0;
+  int rank_count = 0;
   int rank = 0;  ///< that exceeds its limit most, or comes nearest to it
   Bytes needed;
   Bytes kept;  ///< of `needed`: parameters, gradients, optimizer state
@@ -18,7 +19,8 @@ struct NearestFit {
 };
 
 /// Minimizes, over candidates and cuts, the largest excess of a rank over its limit: the dynamic
-/// programme of least_bottleneck over bytes. Exact where all boundary tensors have one size.
+/// programme of least_bottleneck over bytes. Exact where all boundary tensors have one size and a
+/// rank has one stage, or the chain is short. Throws Error(kBadInput) when no schedule serves.
 NearestFit nearest_fit(const Question& question);
 
 /// Explains a question that no plan fits. Remedies are found by asking again: fewer samples a

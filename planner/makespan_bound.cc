@@ -11,13 +11,18 @@ BoundKind bound_kind(const std::string& schedule) {
   return BoundKind::kAny;
 }
 
-MakespanBound::MakespanBound(const ChainCosts& costs, const BatchSplit& batch, int stage_count,
-                             Seconds call_overhead, BoundKind kind)
+MakespanBound::MakespanBound(const ChainCosts& costs, const BatchSplit& batch,
+                             const std::vector<int>& rank_of_stage, Seconds call_overhead,
+                             BoundKind kind)
     : costs_(costs),
       batch_(batch),
-      stage_count_(stage_count),
+      stage_count_(static_cast<int>(rank_of_stage.size())),
+      hops_{0},
       call_overhead_(call_overhead),
       kind_(kind) {
+  for (std::size_t stage = 1; stage < rank_of_stage.size(); ++stage) {
+    hops_.push_back(hops_.back() + (rank_of_stage[stage] != rank_of_stage[stage - 1] ? 1 : 0));
+  }
   if (kind_ == BoundKind::kNaive) naive_makespan_ = one_by_one();
 }
 
@@ -26,24 +31,27 @@ double MakespanBound::count_of(int class_index) const {
   return class_index == 0 ? batch_.micro_batch_count() - batch_.last_class() : 1;
 }
 
-/// Forward through layers [first, last) in `stages` stages and backward again, transfers included.
-Seconds MakespanBound::there_and_back(int first, int last, int stages, int forward_class,
+/// Forward through layers [first, last), cut into as many stages as lie between `from` and `to`,
+/// and backward again, with the transfers between those two.
+Seconds MakespanBound::there_and_back(int first, int last, int from, int to, int forward_class,
                                       int backward_class) const {
   const Seconds backward = kind_ == BoundKind::kAny
                                ? std::min(costs_.backward(first, last, backward_class),
                                           costs_.backward_input(first, last, backward_class))
                                : costs_.backward(first, last, backward_class);
-  const Seconds per_stage = 2.0 * call_overhead_ + costs_.least_transfer(forward_class) +
-                            costs_.least_transfer(backward_class);
-  return costs_.forward(first, last, forward_class) + backward + per_stage * stages;
+  const Seconds per_hop =
+      costs_.least_transfer(forward_class) + costs_.least_transfer(backward_class);
+  const int hops = hops_[static_cast<std::size_t>(to)] - hops_[static_cast<std::size_t>(from)];
+  return costs_.forward(first, last, forward_class) + backward + per_hop * hops +
+         2.0 * call_overhead_ * (to - from);
 }
 
 Seconds MakespanBound::one_by_one() const {
   Seconds total{0};
   for (int index = 0; index < batch_.class_count(); ++index) {
-    const Seconds transfers = 2.0 * costs_.least_transfer(index);
+    const Seconds last_call = 2.0 * call_overhead_;
     const Seconds once =
-        there_and_back(0, costs_.layer_count(), stage_count_, index, index) - transfers;
+        there_and_back(0, costs_.layer_count(), 0, stage_count_ - 1, index, index) + last_call;
     total += once * count_of(index);
   }
   return total;
@@ -58,10 +66,10 @@ Seconds MakespanBound::at(int stage, int first, int last) const {
     const Seconds once = costs_.forward(first, last, index) + costs_.backward(first, last, index);
     own += (once + 2.0 * call_overhead_) * count_of(index);
   }
-  own += there_and_back(0, first, stage, 0, tail);
+  own += there_and_back(0, first, 0, stage, 0, tail);
   // The last micro-batch goes up, the first one's gradient comes down.
   return own + (kind_ == BoundKind::kGpipe
-                    ? there_and_back(last, costs_.layer_count(), stage_count_ - 1 - stage, tail, 0)
+                    ? there_and_back(last, costs_.layer_count(), stage, stage_count_ - 1, tail, 0)
                     : excursions(stage, first, last));
 }
 
@@ -76,9 +84,9 @@ Seconds MakespanBound::at_any(int stage, int first, int last) const {
     all += (forward + costs_.least_backward(first, last, index)) * count_of(index);
     until_drain += (forward + input) * count_of(index);
   }
-  const Seconds down = costs_.forward(0, first, 0) +
-                       (call_overhead_ + costs_.least_transfer(0)) * static_cast<double>(stage);
-  return std::max(down + all, there_and_back(0, first, stage, 0, tail) + until_drain);
+  const Seconds down = costs_.forward(0, first, 0) + call_overhead_ * stage +
+                       costs_.least_transfer(0) * hops_[static_cast<std::size_t>(stage)];
+  return std::max(down + all, there_and_back(0, first, 0, stage, 0, tail) + until_drain);
 }
 
 /// What the ways up add to the stage's own work.
@@ -96,8 +104,9 @@ Seconds MakespanBound::excursions(int stage, int first, int last) const {
   if (skipped == count - 1 && skipped > 0) {
     skipped_forward += costs_.forward(first, last, tail) - costs_.forward(first, last, 0);
   }
-  const Seconds up = there_and_back(last, layers, above, 0, 0);
-  const Seconds up_last = there_and_back(last, layers, above, tail, tail);
+  const int top = stage_count_ - 1;
+  const Seconds up = there_and_back(last, layers, stage, top, 0, 0);
+  const Seconds up_last = there_and_back(last, layers, stage, top, tail, tail);
   const Seconds at_start = std::max(none, up - skipped_forward);
   const Seconds at_end = std::max(none, up_last - backward * skipped);
   if (count < above + 2) return std::max(at_start, at_end);

@@ -6,12 +6,13 @@
 #include "planner/chain_costs.h"
 
 #include <string>
+#include <vector>
 
 namespace ppplan::planner {
 
 /// Which dependencies a bound may count on.
 enum class BoundKind {
-  kAny,    ///< any schedule of one stage a rank
+  kAny,    ///< any schedule, also of several stages a rank
   kNaive,  ///< one micro-batch after the other
   kGpipe,  ///< all forwards, then all backwards
   k1f1b,   ///< p - s - 1 forwards, then forward and backward in turn
@@ -28,24 +29,26 @@ BoundKind bound_kind(const std::string& schedule);
 /// back at the end (F and B of the layers before it, transfers), U the way up to the last stage and
 /// back (likewise after it), m micro-batches, w = p - s - 1.
 ///   any    the way down + m (F + B), or D + m (F + the input half of B): weight gradients may come
-///   last gpipe  D + m (F + B) + U 1f1b   D + m (F + B), and wherever the way up takes longer than
-///   what the stage does meanwhile it
-///          counts instead: U for w F at the start, U for w B at the end, and between them, as
+///          last
+///   gpipe  D + m (F + B) + U
+///   1f1b   D + m (F + B), and wherever the way up takes longer than what the stage does meanwhile
+///          it counts instead: U for w F at the start, U for w B at the end, and between them, as
 ///          often as it fits, U for w (F + B). The last is how transfers that do not hide lengthen
 ///          the period.
 /// Rises with `last` as long as no boundary differs. O(1).
 class MakespanBound {
  public:
   /// `costs` and `batch` must outlive this.
-  MakespanBound(const ChainCosts& costs, const BatchSplit& batch, int stage_count,
-                Seconds call_overhead, BoundKind kind);
+  /// Kinds other than kAny: one stage a rank.
+  MakespanBound(const ChainCosts& costs, const BatchSplit& batch,
+                const std::vector<int>& rank_of_stage, Seconds call_overhead, BoundKind kind);
 
   [[nodiscard]] Seconds at(int stage, int first, int last) const;
 
  private:
   [[nodiscard]] double count_of(int class_index) const;
   [[nodiscard]] Seconds at_any(int stage, int first, int last) const;
-  [[nodiscard]] Seconds there_and_back(int first, int last, int stages, int forward_class,
+  [[nodiscard]] Seconds there_and_back(int first, int last, int from, int to, int forward_class,
                                        int backward_class) const;
   [[nodiscard]] Seconds one_by_one() const;
   [[nodiscard]] Seconds excursions(int stage, int first, int last) const;
@@ -53,6 +56,7 @@ class MakespanBound {
   const ChainCosts& costs_;
   const BatchSplit& batch_;
   int stage_count_;
+  std::vector<int> hops_;  ///< [stage]: of the boundaries before it, those between two ranks
   Seconds call_overhead_;
   BoundKind kind_;
   Seconds naive_makespan_{0};

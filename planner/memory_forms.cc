@@ -1,5 +1,8 @@
 #include "planner/memory_forms.h"
 
+#include "planner/schedule/communication.h"
+#include "planner/schedule/walk.h"
+
 #include <algorithm>
 #include <cassert>
 
@@ -16,8 +19,10 @@ bool exceeds(const Form& larger, const Form& smaller) {
 }  // namespace
 
 MemoryForms::MemoryForms(const Schedule& schedule, std::span<const int> class_of_micro_batch,
-                         int rank) {
-  const int last_stage = schedule.stage_count() - 1;
+                         int stage) {
+  const bool hands_on = apart(schedule, stage, stage + 1);
+  const bool hands_back = apart(schedule, stage, stage - 1);
+  const int rank = *rank_at(schedule, stage);
   Form held{};                    // saved and pending multiples
   std::vector<std::size_t> sent;  // what the action before sent
   const auto record = [&](std::vector<std::size_t> running) {
@@ -27,11 +32,15 @@ MemoryForms::MemoryForms(const Schedule& schedule, std::span<const int> class_of
     keep(form);
   };
   for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
-    assert(action.stage == rank);
+    if (is_communication(action.kind)) continue;
+    if (action.stage != stage) {
+      sent.clear();
+      continue;
+    }
     const int index = class_of_micro_batch[static_cast<std::size_t>(action.micro_batch)];
     assert(index < static_cast<int>(kMaxClasses));
     const auto arrives = [&]() -> std::vector<std::size_t> {
-      if (rank == last_stage) return {slot(kBackwardPeak, index)};
+      if (stage + 1 == schedule.stage_count()) return {slot(kBackwardPeak, index)};
       return {slot(kBackwardPeak, index), slot(kOutput, index)};
     };
     switch (action.kind) {
@@ -39,7 +48,7 @@ MemoryForms::MemoryForms(const Schedule& schedule, std::span<const int> class_of
         record({slot(kForwardPeak, index)});
         ++held[slot(kSaved, index)];
         sent.clear();
-        if (rank < last_stage) sent.push_back(slot(kOutput, index));
+        if (hands_on) sent.push_back(slot(kOutput, index));
         break;
       case ActionKind::kBackward:
       case ActionKind::kBackwardInput:
@@ -50,7 +59,7 @@ MemoryForms::MemoryForms(const Schedule& schedule, std::span<const int> class_of
           ++held[slot(kWeightPending, index)];
         }
         sent.clear();
-        if (rank > 0) sent.push_back(slot(kReceived, index));
+        if (hands_back) sent.push_back(slot(kReceived, index));
         break;
       case ActionKind::kBackwardWeight:
         record({});

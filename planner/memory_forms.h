@@ -1,5 +1,5 @@
-// A rank's peak memory under a schedule, as the largest of a few linear forms of its stage's costs:
-// what memory_peaks says, but in constant time for every stage that could stand there.
+// What a stage needs of its rank's memory under a schedule, as the largest of a few linear forms of
+// its costs: what memory_peaks says, but in constant time for every stage that could stand there.
 #pragma once
 
 #include "planner/schedule/schedule.h"
@@ -12,18 +12,18 @@
 
 namespace ppplan::planner {
 
-/// Peak memory of one rank that runs one stage. At any moment the rank holds whole multiples of its
-/// stage's quantities (three times `saved`, once `forward_peak`, ...); moments that another one
+/// Peak memory that one stage takes on its rank. At any moment the rank holds whole multiples of
+/// the stage's quantities (three times `saved`, once `forward_peak`, ...); moments that another one
 /// exceeds in every quantity are dropped, and few remain (1F1B: about four).
 class MemoryForms {
  public:
   static constexpr std::size_t kMaxClasses = 2;  ///< full micro-batches and a smaller last one
 
-  /// Precondition: `rank` runs stage `rank` and no other; at most kMaxClasses classes. O(its
-  /// actions).
-  MemoryForms(const Schedule& schedule, std::span<const int> class_of_micro_batch, int rank);
+  /// Precondition: at most kMaxClasses classes. O(actions of the stage's rank).
+  MemoryForms(const Schedule& schedule, std::span<const int> class_of_micro_batch, int stage);
 
-  /// Equals memory_peaks(...)[rank].total(). `costs` and `received` by class; `received` is the
+  /// Equals memory_peaks(...)[its rank].total() where the rank has no other stage, and is at most
+  /// that where it has. `costs` and `received` by class; `received` is the
   /// boundary tensor before the stage. O(remaining forms).
   [[nodiscard]] Bytes peak(std::span<const StageCost> costs, std::span<const Bytes> received) const;
 

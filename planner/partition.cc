@@ -1,15 +1,19 @@
 #include "planner/partition.h"
 
 #include "planner/candidate.h"
+#include "planner/cut_search.h"
 #include "planner/infeasible.h"
 #include "planner/plan_writer.h"
 #include "planner/question.h"
+#include "planner/synthesized_plan.h"
 #include "planner/verdict.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -23,72 +27,52 @@ constexpr double kInterest = 1.5;
 
 /// Every size the question leaves open, cheapest bound first.
 struct Size {
-  int stage_count = 0;
+  int rank_count = 0;
   std::shared_ptr<const CostBasis> basis;
   Seconds bound{0};
 };
 
 std::vector<Size> sizes_of(const Question& question) {
   std::vector<Size> sizes;
-  for (const int stage_count : question.stage_counts) {
-    for (auto& basis : cost_bases(question, stage_count)) {
-      const Seconds bound = cheap_bound(*basis, stage_count);
-      sizes.push_back({stage_count, std::move(basis), bound});
+  for (const int rank_count : question.rank_counts) {
+    for (auto& basis : cost_bases(question, rank_count)) {
+      const Seconds bound = cheap_bound(*basis, rank_count);
+      sizes.push_back({rank_count, std::move(basis), bound});
     }
   }
   std::ranges::stable_sort(sizes, {}, &Size::bound);
   return sizes;
 }
 
-StageBound search_bound(const Candidate& candidate) {
-  return [&candidate](int stage, int first, int last) {
-    return candidate.search_bound(stage, first, last);
-  };
-}
-
-/// A cut that fits and is nearly balanced; empty when none fits.
-std::optional<Cut> first_fitting_cut(const Candidate& candidate) {
-  const int layer_count = candidate.basis().chain.layer_count();
-  const StageBound bound = search_bound(candidate);
-  if (auto quick = quick_bottleneck(layer_count, candidate.stage_count(), bound)) return quick->cut;
-  if (auto exact = least_bottleneck(layer_count, candidate.stage_count(), bound)) return exact->cut;
-  return std::nullopt;
-}
-
-/// A balanced cut, whatever it needs.
-Cut balanced_cut(const Candidate& candidate) {
-  const StageBound bound = [&candidate](int stage, int first, int last) {
-    return candidate.step_bound(stage, first, last).count();
-  };
-  return quick_bottleneck(candidate.basis().chain.layer_count(), candidate.stage_count(), bound)
-      ->cut;
-}
-
 /// The fullest rank's need, for ties.
 Bytes peak_of(const Candidate& candidate, const Cut& cut) {
-  Bytes peak;
-  for (int stage = 0; stage < candidate.stage_count(); ++stage) {
-    const auto at = static_cast<std::size_t>(stage);
-    peak = std::max(peak, candidate.memory(stage, cut[at], cut[at + 1]));
-  }
-  return peak;
+  return std::ranges::max(candidate.memory(cut));
 }
 
-/// Prices every candidate with a nearly balanced cut.
+void sort_best_first(std::span<Priced> priced) {
+  std::ranges::stable_sort(
+      priced, {}, [](const Priced& one) { return std::tuple(!one.fits, one.step, one.peak); });
+}
+
+/// Prices every candidate with a nearly balanced cut. Throws Error(kBadInput) when no schedule
+/// serves any size.
 std::vector<Priced> price_all(const Question& question, SearchCounts& counts) {
   std::vector<Priced> priced;
   Seconds best{kUnreachable};
+  std::optional<Error> refusal;
   for (const Size& size : sizes_of(question)) {
     if (size.bound >= kInterest * best) {
       counts.candidate_count += static_cast<int>(question.schedules.size());
       counts.excluded_count += static_cast<int>(question.schedules.size());
       continue;
     }
-    for (Candidate& candidate : candidates(question, size.basis, size.stage_count)) {
+    Offer offered = offer(question, size.basis, size.rank_count);
+    if (offered.refusal) refusal = offered.refusal;
+    for (Candidate& candidate : offered.candidates) {
       ++counts.candidate_count;
       ++counts.simulated_count;
       auto kept = std::make_shared<const Candidate>(std::move(candidate));
-      const std::optional<Cut> fitting = first_fitting_cut(*kept);
+      const std::optional<Cut> fitting = fitting_cut(*kept);
       const Cut cut = fitting ? *fitting : balanced_cut(*kept);
       priced.push_back({.candidate = kept,
                         .cut = cut,
@@ -98,8 +82,8 @@ std::vector<Priced> price_all(const Question& question, SearchCounts& counts) {
       if (fitting) best = std::min(best, priced.back().step);
     }
   }
-  std::ranges::stable_sort(
-      priced, {}, [](const Priced& one) { return std::tuple(!one.fits, one.step, one.peak); });
+  if (priced.empty()) throw *refusal;
+  sort_best_first(priced);
   return priced;
 }
 
@@ -109,20 +93,12 @@ void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
   std::int64_t budget = kSearchBudget;
   Seconds best = priced.front().step;
   Seconds bound = best;
-  counts.proven = true;
+  counts.proven = priced.front().fits;
   for (Priced& one : priced) {
     if (!one.fits) break;
     const Candidate& candidate = *one.candidate;
-    const std::int64_t action_count =
-        2LL * candidate.stage_count() * candidate.basis().batch.micro_batch_count();
-    const CutProblem problem{
-        .layer_count = candidate.basis().chain.layer_count(),
-        .stage_count = candidate.stage_count(),
-        .bound = search_bound(candidate),
-        .cost = [&candidate](const Cut& cut) { return candidate.step(cut).count(); }};
-    const CutResult found =
-        cheapest_cut(problem, {.ceiling = best.count(), .judged_count = budget / 2 / action_count});
-    budget -= found.judged_count * action_count;
+    const CutResult found = fastest_cut(candidate, one.cut, best, budget / 2);
+    budget -= found.judged_count * candidate.action_count();
     counts.simulated_count += found.judged_count;
     counts.excluded_count += found.proven && found.judged_count == 0 ? 1 : 0;
     counts.proven = counts.proven && found.proven;
@@ -133,17 +109,22 @@ void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
     one.peak = peak_of(candidate, one.cut);
   }
   counts.bound = counts.proven ? best : bound;
-  std::ranges::stable_sort(
-      priced, {}, [](const Priced& one) { return std::tuple(!one.fits, one.step, one.peak); });
+  sort_best_first(priced);
 }
 
-/// The lower bound that partition promises; at most `step`.
-Seconds lower_bound(const Question& question, Seconds step) {
+/// The lower bound that partition promises; at most `step`. Where a rank may have several stages
+/// the work of one alone says little.
+Seconds lower_bound(const Question& question, std::span<const Priced> priced, Seconds step) {
+  const bool several_stages = std::ranges::any_of(
+      priced, [](const Priced& one) { return !one.candidate->one_stage_a_rank(); });
   Seconds least = step;
   for (const Size& size : sizes_of(question)) {
     if (size.bound >= least) break;
+    if (several_stages) return size.bound;
     const CostBasis& basis = *size.basis;
-    const MakespanBound makespan(basis.chain, basis.batch, size.stage_count, basis.call_overhead,
+    std::vector<int> ranks(static_cast<std::size_t>(size.rank_count));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const MakespanBound makespan(basis.chain, basis.batch, ranks, basis.call_overhead,
                                  BoundKind::kAny);
     const StageBound bound = [&](int stage, int first, int last) {
       return (makespan.at(stage, first, last) + basis.chain.optimizer(first, last) +
@@ -151,7 +132,7 @@ Seconds lower_bound(const Question& question, Seconds step) {
           .count();
     };
     const auto found =
-        least_bottleneck(basis.chain.layer_count(), size.stage_count, bound, least.count());
+        least_bottleneck(basis.chain.layer_count(), size.rank_count, bound, least.count());
     if (found) least = std::max(size.bound, Seconds(found->bound));
   }
   return least;
@@ -160,9 +141,39 @@ Seconds lower_bound(const Question& question, Seconds step) {
 /// The fastest that fits on more than one rank.
 std::optional<Seconds> best_pipeline(const std::vector<Priced>& priced) {
   for (const Priced& one : priced) {
-    if (one.fits && one.candidate->stage_count() > 1) return one.step;
+    if (one.fits && one.candidate->rank_count() > 1) return one.step;
   }
   return std::nullopt;
+}
+
+/// Every schedule asked for, with its best cut; the chosen one first.
+std::vector<Priced> find_plans(const Question& question, SearchCounts& counts) {
+  std::vector<Priced> priced;
+  if (!question.schedules.empty()) {
+    priced = price_all(question, counts);
+    search_cuts(priced, counts);
+  }
+  if (question.drafts.empty()) return priced;
+  Question drafted = question;
+  drafted.schedules = question.drafts;
+  std::vector<Priced> drafts = price_all(drafted, counts);
+  search_cuts(drafts, counts);
+  for (Priced& made : synthesized(drafts)) priced.push_back(std::move(made));
+  sort_best_first(priced);
+  // Drafts are no answer, but tell what the order gains. Orders are made, not proven.
+  const auto chosen = static_cast<std::size_t>(priced.empty() ? 0 : 1);
+  priced.insert(priced.end(), drafts.begin(), drafts.end());
+  sort_best_first(std::span(priced).subspan(chosen));
+  counts.proven = false;
+  counts.bound = Seconds(0);
+  return priced;
+}
+
+/// The question about every schedule that was looked at.
+Question with_drafts(Question question) {
+  question.schedules.insert(question.schedules.end(), question.drafts.begin(),
+                            question.drafts.end());
+  return question;
 }
 
 }  // namespace
@@ -171,18 +182,20 @@ std::variant<Planned, Infeasible> partition(const Profile& profile,
                                             const PartitionOptions& options) {
   const Question question = ask(profile, options);
   SearchCounts counts;
-  std::vector<Priced> priced = price_all(question, counts);
-  if (!priced.front().fits) return explain_infeasible(question);
-  search_cuts(priced, counts);
+  const std::vector<Priced> priced = find_plans(question, counts);
+  if (!priced.front().fits) return explain_infeasible(with_drafts(question));
   const Priced& best = priced.front();
   const Evaluation evaluation = best.candidate->evaluate(best.cut);
   Plan plan = make_plan(question, options, best, evaluation);
-  plan.lower_bound = lower_bound(question, best.step);
+  plan.lower_bound = lower_bound(question, priced, best.step);
+  counts.bound = std::max(counts.bound, plan.lower_bound);
   plan.runners_up = runners_up(priced);
   plan.verdict = judge_plan(*best.candidate, best.cut, evaluation, single_device(question),
                             best_pipeline(priced));
+  Schedule schedule = best.candidate->schedule();
+  schedule.name = plan.schedule;
   return Planned{.plan = std::move(plan),
-                 .schedule = best.candidate->schedule(),
+                 .schedule = std::move(schedule),
                  .timeline = evaluation.timeline,
                  .allowed = best.candidate->allowed(),
                  .search = counts};

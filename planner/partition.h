@@ -10,14 +10,19 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace ppplan::planner {
 
+/// Asks for an order made for the plan's own stage times instead of a named one (synthesize.h).
+inline constexpr std::string_view kSynthesized = "synthesized";
+
 /// What is asked. An empty optional leaves the choice to the planner.
 struct PartitionOptions {
-  /// Any number up to the profile's devices when empty.
+  /// Ranks; each has one stage unless the schedule gives it several. Any number up to the profile's
+  /// devices when empty.
   std::optional<int> stage_count = std::nullopt;
   std::int64_t global_batch = 0;  ///< samples a step
   /// Samples; any size that was measured or lies between measured ones when empty.
@@ -26,9 +31,13 @@ struct PartitionOptions {
   std::optional<std::int64_t> sequence = std::nullopt;
   /// A rank's limit; its device's when empty.
   std::optional<Bytes> memory = std::nullopt;
-  /// Allowed ones, with one stage a rank. Of plans equally fast the one that needs least memory,
-  /// then the first of these.
+  /// Allowed ones: names of schedule_names, or kSynthesized. Of plans equally fast the one that
+  /// needs least memory, then the first of these.
   std::vector<std::string> schedules = {"1f1b", "gpipe", "naive"};
+  /// Stages a rank; the schedule's own number when empty: 1, or 2 where it has several.
+  std::optional<int> virtual_count = std::nullopt;
+  std::vector<LayerPin> pins{};
+  std::vector<int> layer_counts{};  ///< by stage; empty: left to the planner
 };
 
 /// How the plan was found. A candidate is a number of stages, a micro-batch size and a schedule.

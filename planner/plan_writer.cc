@@ -1,5 +1,7 @@
 #include "planner/plan_writer.h"
 
+#include "planner/schedule/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +19,7 @@ std::vector<PlanStage> stages_of(const Candidate& candidate, const Cut& cut) {
   std::vector<PlanStage> stages;
   for (std::size_t at = 0; at + 1 < cut.size(); ++at) {
     const StageCost cost = basis.chain.stage(cut[at], cut[at + 1], 0);
-    stages.push_back({.rank = static_cast<int>(at),
+    stages.push_back({.rank = candidate.schedule().rank_of_stage[at],
                       .first_layer = cut[at],
                       .layer_count = cut[at + 1] - cut[at],
                       .forward = cost.forward + basis.call_overhead,
@@ -93,17 +95,24 @@ Plan make_plan(const Question& question, const PartitionOptions& options, const 
   const Candidate& candidate = *best.candidate;
   Plan plan;
   plan.constraints = {.stage_count = options.stage_count,
+                      .virtual_count = options.virtual_count,
                       .global_batch = question.global_batch,
                       .sequence = question.sequence,
                       .micro_batch = options.micro_batch,
                       .memory = options.memory,
-                      .schedules = question.schedules};
+                      .schedules = options.schedules,
+                      .pins = options.pins,
+                      .layer_counts = options.layer_counts};
   plan.model = profile.model;
   plan.kernels = profile.kernels;
   if (!profile.links.empty()) plan.link = profile.links.front();
   plan.micro_batch = candidate.micro_batch();
   plan.micro_batches = candidate.basis().batch.sizes();
   plan.schedule = candidate.schedule().name;
+  if (plan.schedule == kSynthesized) {
+    plan.schedule = "custom";
+    plan.actions = to_lines(candidate.schedule());
+  }
   plan.stages = stages_of(candidate, best.cut);
   plan.ranks = ranks_of(profile, evaluation);
   const auto tokens =
@@ -120,7 +129,7 @@ std::vector<RunnerUp> runners_up(const std::vector<Priced>& priced) {
   std::vector<RunnerUp> losers;
   const Candidate& chosen = *best.candidate;
   const Cut even = even_cut(chosen.basis().chain.layer_count(), chosen.stage_count());
-  if (even != best.cut) {
+  if (even != best.cut && chosen.limits().allow(even)) {
     losers.push_back(runner_up(chosen, even, chosen.step(even), best.step));
     losers.back().reason = "layers split evenly: " + losers.back().reason;
   }

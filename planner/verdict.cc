@@ -19,7 +19,7 @@ namespace {
 std::string costliest(const Candidate& candidate, const Cut& cut, const Evaluation& evaluation) {
   const BubbleCauses bubble =
       bubble_causes(candidate.schedule(), candidate.costs(cut), evaluation.timeline);
-  const double rank_count = candidate.stage_count();
+  const double rank_count = candidate.rank_count();
   const auto busiest = std::ranges::max_element(evaluation.timeline.busy);
   const std::array<std::pair<Seconds, std::string>, 5> causes = {{
       {(bubble.fill + bubble.drain) / rank_count, "filling and draining the pipeline"},
@@ -43,6 +43,9 @@ std::string costliest(const Candidate& candidate, const Cut& cut, const Evaluati
 std::optional<SingleDevice> single_device(const Question& question) {
   Question alone = question;
   alone.micro_batch.reset();
+  alone.virtual_count.reset();
+  alone.pins.clear();
+  alone.layer_counts.clear();
   alone.schedules = {"1f1b"};  // on one rank: each micro-batch forward and backward in turn
   std::vector<std::shared_ptr<const CostBasis>> bases;
   try {
@@ -54,7 +57,7 @@ std::optional<SingleDevice> single_device(const Question& question) {
   const Cut whole{0, static_cast<int>(question.profile->model.layers.size())};
   std::optional<SingleDevice> best;
   for (const auto& basis : bases) {
-    for (const Candidate& candidate : candidates(alone, basis, 1)) {
+    for (const Candidate& candidate : offer(alone, basis, 1).candidates) {
       const SingleDevice found{.step = candidate.step(whole),
                                .needed = candidate.memory(0, whole[0], whole[1]),
                                .allowed = candidate.allowed().front()};
@@ -69,9 +72,9 @@ std::optional<SingleDevice> single_device(const Question& question) {
 
 Verdict judge_plan(const Candidate& candidate, const Cut& cut, const Evaluation& evaluation,
                    const std::optional<SingleDevice>& alone, std::optional<Seconds> rival) {
-  const int stage_count = candidate.stage_count();
+  const int rank_count = candidate.rank_count();
   const Seconds step = evaluation.step;
-  if (stage_count == 1) {
+  if (rank_count == 1) {
     if (!rival) return {false, 1.0, "no pipeline: this plan is what pipelines are compared with"};
     return {false, *rival / step,
             fmt::format("not worth it: one device is fastest; the best pipeline takes {} a step, "
@@ -96,7 +99,7 @@ Verdict judge_plan(const Candidate& candidate, const Cut& cut, const Evaluation&
       true, speedup,
       fmt::format("worth it: {:.2f} times as fast as one device ({} a step), {:.0f} % of the "
                   "ideal {}; {}",
-                  speedup, human(alone->step), 100.0 * speedup / stage_count, stage_count, cause)};
+                  speedup, human(alone->step), 100.0 * speedup / rank_count, rank_count, cause)};
 }
 
 }  // namespace ppplan::planner

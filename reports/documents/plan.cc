@@ -26,13 +26,25 @@ constexpr std::string_view kCustomSchedule = "custom";
 }  // namespace
 
 template <typename Io>
+void describe(Io& io, Like<LayerPin> auto& pin) {
+  io("first_layer", pin.first_layer, kLayer);
+  io("last_layer", pin.last_layer, kLayer);
+  io("stage", pin.stage, kRank);
+}
+
+template <typename Io>
 void describe(Io& io, Like<Constraints> auto& constraints) {
   io.optional("stage_count", constraints.stage_count, kDegree);
+  io.optional("virtual_count", constraints.virtual_count, kDegree);
   io("global_batch", constraints.global_batch, kSamples);
   io("sequence", constraints.sequence, kSamples);
   io.optional("micro_batch", constraints.micro_batch, kSamples);
   io.optional("memory_bytes", constraints.memory);
   io("schedules", constraints.schedules);
+  if (io.holds("pins", !constraints.pins.empty())) io.rows("pins", constraints.pins);
+  if (io.holds("layer_counts", !constraints.layer_counts.empty())) {
+    io("layer_counts", constraints.layer_counts, kLayer);
+  }
 }
 
 template <typename Io>

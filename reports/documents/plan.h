@@ -13,14 +13,25 @@
 
 namespace ppplan {
 
+/// Layers that must be in one stage.
+struct LayerPin {
+  int first_layer = 0;
+  int last_layer = 0;  ///< the last of them
+  int stage = 0;
+  bool operator==(const LayerPin&) const = default;
+};
+
 /// What was asked of the planner. An empty optional left the choice to it.
 struct Constraints {
-  std::optional<int> stage_count;
-  std::int64_t global_batch = 0;  ///< samples a step
-  std::int64_t sequence = 0;      ///< tokens a sample
+  std::optional<int> stage_count;    ///< of ranks; each has one stage unless virtual_count says so
+  std::optional<int> virtual_count;  ///< stages a rank
+  std::int64_t global_batch = 0;     ///< samples a step
+  std::int64_t sequence = 0;         ///< tokens a sample
   std::optional<int> micro_batch;
   std::optional<Bytes> memory;         ///< a rank's limit
   std::vector<std::string> schedules;  ///< names allowed; empty: all known
+  std::vector<LayerPin> pins;
+  std::vector<int> layer_counts;  ///< by stage; empty: left to the planner
   bool operator==(const Constraints&) const = default;
 };
 

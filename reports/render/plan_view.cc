@@ -34,6 +34,10 @@ std::string batches_in_words(const Plan& plan) {
                      last);
 }
 
+std::string schedule_in_words(const Plan& plan) {
+  return plan.actions.empty() ? plan.schedule : plan.schedule + " schedule";
+}
+
 /// Breaks a sentence at blanks into lines of at most `width` columns.
 std::string wrapped(const std::string& sentence, std::size_t width) {
   std::istringstream words(sentence);
@@ -52,12 +56,19 @@ std::string wrapped(const std::string& sentence, std::size_t width) {
   return text + '\n';
 }
 
+/// "4 stages", "8 stages on 4 ranks".
+std::string stages_in_words(const Plan& plan) {
+  const std::string stages = plural(plan.stages.size(), "stage");
+  if (plan.stages.size() == plan.ranks.size()) return stages;
+  return stages + " on " + plural(plan.ranks.size(), "rank");
+}
+
 std::string headline(const Plan& plan) {
   const double gap =
       plan.lower_bound > Seconds(0) ? plan.predicted.step / plan.lower_bound - 1.0 : 0.0;
-  std::string text = fmt::format("{}: {}, {}, {}, {} tokens each\n", plan.model.name,
-                                 plural(plan.stages.size(), "stage"), plan.schedule,
-                                 batches_in_words(plan), plan.constraints.sequence);
+  std::string text =
+      fmt::format("{}: {}, {}, {}, {} tokens each\n", plan.model.name, stages_in_words(plan),
+                  schedule_in_words(plan), batches_in_words(plan), plan.constraints.sequence);
   text += fmt::format("step {}, {} tokens/s, bubble {}\n", human(plan.predicted.step),
                       human_count(plan.predicted.tokens_per_s), percent(plan.predicted.bubble));
   text += fmt::format("no split, size or schedule can be faster than {}: {} below\n",
@@ -70,7 +81,8 @@ std::string more_rows(std::size_t count, const std::string& noun) {
 }
 
 std::string stages_text(const Plan& plan, const TableOptions& options) {
-  Table table({{"stage"},
+  const bool folded = plan.stages.size() != plan.ranks.size();
+  Table table({{folded ? "stage on rank" : "stage"},
                {"layers", Align::kLeft, Fit::kShorten},
                {"parameters"},
                {"forward"},
@@ -81,7 +93,7 @@ std::string stages_text(const Plan& plan, const TableOptions& options) {
   for (std::size_t at = 0; at < std::min(plan.stages.size(), kMostRows); ++at) {
     const PlanStage& stage = plan.stages[at];
     const PlanRank& rank = plan.ranks[static_cast<std::size_t>(stage.rank)];
-    table.row({std::to_string(at),
+    table.row({folded ? fmt::format("{} on {}", at, stage.rank) : std::to_string(at),
                layers_in_words(plan.model, stage.first_layer, stage.layer_count),
                human_count(static_cast<double>(
                    parameter_count(plan.model, stage.first_layer, stage.layer_count))),
@@ -89,7 +101,10 @@ std::string stages_text(const Plan& plan, const TableOptions& options) {
                percent(rank.busy / plan.predicted.step)});
   }
   return table.text(options) + more_rows(plan.stages.size(), "stages") +
-         "forward and backward: of one full micro-batch; computing: share of the step\n";
+         (folded ? "forward and backward: of one full micro-batch; optimizer and computing (share "
+                   "of the "
+                   "step): of the whole rank\n"
+                 : "forward and backward: of one full micro-batch; computing: share of the step\n");
 }
 
 std::string memory_text(const PlanView& view, const TableOptions& options) {

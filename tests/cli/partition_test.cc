@@ -93,6 +93,34 @@ TEST_CASE("partition: --json is one JSON object") {
   CHECK(Fields(parsed, parsed.root).maps("stages").size() == 2);
 }
 
+TEST_CASE("partition: several stages a rank, pins and made orders are written and read back") {
+  const Folder folder;
+  const std::string output = folder.file("plan.yaml");
+  const std::vector<std::string> asked = {
+      "partition", folder.file("profile.yaml"), "--stages", "2", "--global-batch", "8", "-o",
+      output};
+  const auto plan_with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = asked;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    REQUIRE(run_program(arguments).exit_code == 0);
+    return load_plan(output);
+  };
+  const Plan looped =
+      plan_with({"--schedule", "interleaved-1f1b", "--pin", "0-1=0", "--pin", "7=3"});
+  CHECK(looped.stages.size() == 4);
+  CHECK(looped.stages[2].rank == 0);
+  CHECK(looped.constraints.pins == std::vector<LayerPin>{{0, 1, 0}, {7, 7, 3}});
+  CHECK(plan_with({"--layer-counts", "4,6"}).stages[1].layer_count == 6);
+  const Plan made = plan_with({"--schedule", "synthesized"});
+  CHECK(made.schedule == "custom");
+  CHECK(made.actions.size() == 2);
+  std::vector<std::string> wrong = asked;
+  wrong.insert(wrong.end(), {"--pin", "3"});
+  const ProgramResult refused = run_program(wrong);
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.errors.find("expected LAYER=STAGE") != std::string::npos);
+}
+
 TEST_CASE("partition: no plan fits: exit 3, the limit, a remedy, and nothing written") {
   const Folder folder;
   const std::string output = folder.file("plan.yaml");

@@ -68,9 +68,9 @@ TEST_CASE("chain costs: a shared tensor is stored once on a rank, and reduced be
   for (int layer = 0; layer < 6; ++layer) all += chain.static_memory(layer, layer + 1).parameters;
   CHECK(chain.static_memory(0, 6).parameters == all - tied.parameters);
   CHECK(chain.static_memory(0, 3).parameters + chain.static_memory(3, 6).parameters == all);
-  CHECK(chain.reduction({0, 6}) == std::vector<Seconds>{Seconds(0)});
+  CHECK(chain.reduction({0, 6}, {0}) == std::vector<Seconds>{Seconds(0)});
   const Seconds once = transfer_time(profile.links.front(), tied.gradients);
-  CHECK(chain.reduction({0, 2, 4, 6}) == std::vector<Seconds>{once, Seconds(0), once});
+  CHECK(chain.reduction({0, 2, 4, 6}, {0, 1, 2}) == std::vector<Seconds>{once, Seconds(0), once});
 }
 
 TEST_CASE("chain costs: an empty stage computes nothing and passes its input on") {
@@ -93,7 +93,7 @@ TEST_CASE("memory forms: a rank's peak equals the simulated one for every schedu
           ask(profile, {.stage_count = 4, .global_batch = 1 + static_cast<int>(random() % 12)});
       question.schedules = {name};
       for (const auto& basis : cost_bases(question, 4)) {
-        const Candidate candidate = candidates(question, basis, 4).front();
+        const Candidate candidate = offer(question, basis, 4).candidates.front();
         Cut cut{0, 1 + static_cast<int>(random() % 5), 1 + static_cast<int>(random() % 5),
                 1 + static_cast<int>(random() % 5), 6};
         std::ranges::sort(cut);
@@ -107,19 +107,42 @@ TEST_CASE("memory forms: a rank's peak equals the simulated one for every schedu
   }
 }
 
+TEST_CASE("memory forms: with several stages a rank each stage's part is at most the peak") {
+  const Profile profile = testing::synthetic_profile(testing::transformer_layers(8));
+  for (const char* name : {"interleaved-1f1b", "zb-v", "dualpipe-v"}) {
+    const Question question =
+        ask(profile, {.stage_count = 3, .global_batch = 7, .schedules = {name}});
+    for (const auto& basis : cost_bases(question, 3)) {
+      const Candidate candidate = offer(question, basis, 3).candidates.front();
+      const Cut cut{0, 2, 3, 5, 6, 9, 10};
+      const std::vector<Bytes> needed = candidate.memory(cut);
+      const Evaluation evaluation = candidate.evaluate(cut);
+      for (int stage = 0; stage < 6; ++stage) {
+        const auto at = static_cast<std::size_t>(stage);
+        const auto rank = static_cast<std::size_t>(candidate.schedule().rank_of_stage[at]);
+        CHECK(needed[rank] == evaluation.memory[rank].total());
+        CHECK(candidate.memory(stage, cut[at], cut[at + 1]) <= needed[rank]);
+      }
+    }
+  }
+}
+
 TEST_CASE("step bound: never above the simulated step") {
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
     const Profile profile = testing::synthetic_profile(
-        testing::random_layers(random, 7), {.latency_s = 1e-3 * static_cast<double>(random() % 4),
+        testing::random_layers(random, 7), {.micro_batches = {1, 3},
+                                            .latency_s = 1e-3 * static_cast<double>(random() % 4),
                                             .call_overhead_s = 1e-4,
                                             .tied_ends = round % 2 == 0});
     Question question = ask(profile, {.stage_count = 1 + static_cast<int>(random() % 5),
                                       .global_batch = 1 + static_cast<int>(random() % 20)});
     question.schedules = {"naive", "gpipe", "1f1b", "zb-h1"};
-    const int stage_count = question.stage_counts.front();
-    for (const auto& basis : cost_bases(question, stage_count)) {
-      for (const Candidate& candidate : candidates(question, basis, stage_count)) {
+    question.schedules.push_back(schedule_names()[random() % schedule_names().size()]);
+    const int rank_count = question.rank_counts.front();
+    for (const auto& basis : cost_bases(question, rank_count)) {
+      for (const Candidate& candidate : offer(question, basis, rank_count).candidates) {
+        const int stage_count = candidate.stage_count();
         Cut cut{0, 7};
         while (static_cast<int>(cut.size()) <= stage_count)
           cut.push_back(1 + static_cast<int>(random() % 6));
@@ -129,8 +152,9 @@ TEST_CASE("step bound: never above the simulated step") {
           const auto at = static_cast<std::size_t>(stage);
           CAPTURE(candidate.schedule().name);
           CHECK(candidate.step_bound(stage, cut[at], cut[at + 1]).count() <= step_s * (1 + 1e-12));
+          CHECK(candidate.prefix_bound(cut, stage + 1).count() <= step_s * (1 + 1e-12));
         }
-        CHECK(cheap_bound(*basis, stage_count).count() <= step_s * (1 + 1e-12));
+        CHECK(cheap_bound(*basis, rank_count).count() <= step_s * (1 + 1e-12));
       }
     }
   }

@@ -1,14 +1,13 @@
 #include "planner/partition.h"
 
-#include "planner/question.h"
 #include "planner/schedule/planned.h"
+#include "tests/support/brute_force.h"
 #include "tests/support/errors.h"
 #include "tests/support/synthetic_profile.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -17,6 +16,7 @@
 namespace ppplan::planner {
 namespace {
 
+using testing::brute_force;
 using testing::random_layers;
 using testing::synthetic_profile;
 using testing::SyntheticLayer;
@@ -33,46 +33,6 @@ std::vector<int> layer_counts(const Plan& plan) {
   std::vector<int> counts;
   for (const PlanStage& stage : plan.stages) counts.push_back(stage.layer_count);
   return counts;
-}
-
-/// Calls visit for every cut of `layer_count` layers whose end stages are not empty.
-void for_each_cut(int layer_count, int stage_count, const std::function<void(const Cut&)>& visit) {
-  Cut cut{0};
-  const std::function<void()> extend = [&] {
-    if (static_cast<int>(cut.size()) == stage_count) {
-      cut.push_back(layer_count);
-      visit(cut);
-      cut.pop_back();
-      return;
-    }
-    for (int next = std::max(1, cut.back()); next < layer_count; ++next) {
-      cut.push_back(next);
-      extend();
-      cut.pop_back();
-    }
-  };
-  extend();
-}
-
-/// The shortest step over every size, schedule and cut that fits, judged by simulator and
-/// memory_peaks alone; infinity when none fits.
-Seconds brute_force(const Profile& profile, const PartitionOptions& options) {
-  const Question question = ask(profile, options);
-  Seconds best{std::numeric_limits<double>::infinity()};
-  for (const int stage_count : question.stage_counts) {
-    for (const auto& basis : cost_bases(question, stage_count)) {
-      for (const Candidate& candidate : candidates(question, basis, stage_count)) {
-        for_each_cut(basis->chain.layer_count(), stage_count, [&](const Cut& cut) {
-          const Evaluation evaluation = candidate.evaluate(cut);
-          for (std::size_t rank = 0; rank < evaluation.memory.size(); ++rank) {
-            if (evaluation.memory[rank].total() > candidate.allowed()[rank]) return;
-          }
-          best = std::min(best, evaluation.step);
-        });
-      }
-    }
-  }
-  return best;
 }
 
 }  // namespace
@@ -289,8 +249,6 @@ TEST_CASE("partition: what contradicts itself is refused with the flag's name") 
   CHECK(refusal({.stage_count = 2, .global_batch = 8, .memory = Bytes{0}}).starts_with("--memory"));
   CHECK(refusal({.stage_count = 2, .global_batch = 8, .schedules = {"1f2b"}}).find("1f2b") !=
         std::string::npos);
-  CHECK(refusal({.stage_count = 2, .global_batch = 8, .schedules = {"zb-v"}})
-            .starts_with("--schedule zb-v"));
   CHECK(refusal({.stage_count = 2, .global_batch = std::int64_t{1} << 40}).find("too long") !=
         std::string::npos);
   Profile unlinked = profile;

@@ -240,6 +240,9 @@ Plan RandomDocuments::plan() {
   if (coin()) plan.constraints.stage_count = small(1, 16);
   if (coin()) plan.constraints.memory = bytes();
   if (coin()) plan.constraints.micro_batch = small(1, 8);
+  if (coin()) plan.constraints.virtual_count = small(1, 4);
+  if (coin()) plan.constraints.pins = {{small(0, 3), small(4, 9), small(0, 5)}, {1, 1, 0}};
+  if (coin()) plan.constraints.layer_counts = {small(1, 9), small(0, 9), small(1, 9)};
   if (coin()) plan.constraints.schedules = {text(), text()};
   const int rank_count = small(1, 4);
   const int stage_count = rank_count * small(1, 2);
