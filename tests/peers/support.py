@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, MistralC
 
 transformers.utils.logging.disable_progress_bar()
 
-PATIENCE_S = 600  # a program that takes longer hangs; on an idle machine none takes 30 s
+PATIENCE_S = 600  # a program that takes longer hangs; most of the time is four Pythons loading torch
 
 _SMALL = dict(vocab_size=256, hidden_size=32, intermediate_size=56, num_hidden_layers=3, num_attention_heads=4,
               num_key_value_heads=2, max_position_embeddings=64)
@@ -84,5 +84,6 @@ def quick_profile(sequence, micro_batches, workers):
 
 def torchrun(process_count, script, *arguments, **options):
     """Runs a script in that many processes on this machine, over a free port of the loopback."""
-    return run(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", process_count, "--rdzv-backend", "c10d",
-               "--rdzv-endpoint", "127.0.0.1:0", pathlib.Path(script), *arguments, **options)
+    loopback = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", "--local-addr", "127.0.0.1"]
+    return run(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", process_count, *loopback, pathlib.Path(script),
+               *arguments, env={**os.environ, "GLOO_SOCKET_IFNAME": "lo"}, **options)
