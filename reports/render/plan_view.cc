@@ -101,9 +101,7 @@ std::string stages_text(const Plan& plan, const TableOptions& options) {
                percent(rank.busy / plan.predicted.step)});
   }
   return table.text(options) + more_rows(plan.stages.size(), "stages") +
-         (folded ? "forward and backward: of one full micro-batch; optimizer and computing (share "
-                   "of the "
-                   "step): of the whole rank\n"
+         (folded ? "forward and backward: of one full micro-batch; the rest: of the whole rank\n"
                  : "forward and backward: of one full micro-batch; computing: share of the step\n");
 }
 
