@@ -12,9 +12,11 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -107,6 +109,12 @@ void run(const Arguments& arguments, Shell& shell) {
   }
   const std::string text = read_file(arguments.profile);
   const Profile profile = read_profile(text, arguments.profile);
+  std::error_code absent;
+  if (std::filesystem::equivalent(arguments.profile, arguments.output, absent)) {
+    throw Error(Failure::kBadInput,
+                fmt::format("-o {}: that is the profile itself", arguments.output),
+                "give the plan a name of its own: -o plan.yaml");
+  }
   std::optional<OutputFile> output;
   if (!arguments.output.empty()) output.emplace(arguments.output);
   auto answer = planner::partition(profile, options_of(arguments));

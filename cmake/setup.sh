@@ -66,12 +66,12 @@ missing_packages() {
   if [[ -z $(usable_python) ]]; then printf '%s\n' python3 python3-venv; fi
 }
 
-# Prints the first Python that can make virtual environments and that LibTorch's wheels are made for.
+# Prints the first Python that can make virtual environments and that LibTorch's wheels and the tests' libraries are made for.
 usable_python() {
   local python
   for python in python3 /usr/bin/python3; do
     if "$python" -c 'import sys, venv, ensurepip
-sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
+sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
       command -v "$python"
       return
     fi
@@ -192,7 +192,7 @@ stamp() { printf '%s\n' "$2" >"$1/ppplan.stamp.new" && mv "$1/ppplan.stamp.new" 
 make_environment() {
   local environment=$1 python=$2
   shift 2
-  [[ -n $python ]] || fail "no Python between 3.10 and 3.14 with the venv module was found" "install python3 and python3-venv"
+  [[ -n $python ]] || fail "no Python between 3.11 and 3.14 with the venv module was found" "install python3 and python3-venv"
   "$python" -m venv "$environment"
   # pip unpacks beside the result: /tmp may be small.
   mkdir -p "$environment/tmp"

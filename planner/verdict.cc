@@ -15,6 +15,9 @@
 namespace ppplan::planner {
 namespace {
 
+/// Predictions may miss by so much: a smaller gain is no reason to cut a model.
+constexpr double kPredictionError = 0.05;
+
 /// The largest part of the step beside work, by name.
 std::string costliest(const Candidate& candidate, const Cut& cut, const Evaluation& evaluation) {
   const BubbleCauses bubble =
@@ -94,6 +97,13 @@ Verdict judge_plan(const Candidate& candidate, const Cut& cut, const Evaluation&
     return {false, speedup,
             fmt::format("not worth it: one device takes {} a step, this plan {:.1f} % more; {}",
                         human(alone->step), 100.0 * (1.0 / speedup - 1.0), cause)};
+  }
+  if (speedup < 1.0 + kPredictionError) {
+    return {
+        false, speedup,
+        fmt::format("hardly worth it: {:.2f} times as fast as one device ({} a step), less than "
+                    "predictions may be off; {}",
+                    speedup, human(alone->step), cause)};
   }
   return {
       true, speedup,

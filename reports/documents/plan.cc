@@ -156,6 +156,10 @@ void check_stages(const Plan& plan, const Fields& fields) {
                        fmt::format("expected {}, found {}", next_layer, stage.first_layer),
                        "stages hold every layer once, in order");
     }
+    if (stage.layer_count == 0 && (place == 0 || place + 1 == rows.size())) {
+      rows[place].fail("layer_count", "expected at least 1, found 0",
+                       "the first stage reads tokens and the last one gives the loss");
+    }
     next_layer += stage.layer_count;
     if (next_layer > layer_count) {
       rows[place].fail("layer_count",

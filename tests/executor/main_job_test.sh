@@ -53,6 +53,10 @@ refused "holds other files" "$ppplan" run own/plan.yaml -o own
 sed 's/^schedule: .*/schedule: 2f2b/' plan.yaml >edited.yaml
 refused "edited.yaml: unknown schedule '2f2b'" "$ppplan" run edited.yaml -o edited
 [[ ! -e edited ]] || fail "a refused plan left a folder"
+refused "that is the profile itself" "$ppplan" partition profile.yaml --global-batch 8 -o profile.yaml
+sed -E '0,/first_layer: 0, layer_count: [0-9]+/s//first_layer: 0, layer_count: 0/' plan.yaml >edited.yaml
+refused "edited.yaml:" "$ppplan" run edited.yaml -o edited
+grep -q "stages\[0\].layer_count: expected at least 1, found 0" refused.txt || fail "an empty first stage: $(cat refused.txt)"
 mkfifo pipe
 refused "no regular file" "$ppplan" run plan.yaml --data pipe -o edited
 refused "found nan" "$ppplan" run plan.yaml --learning-rate nan -o edited

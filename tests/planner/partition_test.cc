@@ -132,7 +132,9 @@ TEST_CASE("partition: without a number of stages the best number of all is taken
     const Planned planned = plan_of(profile, options);
     CHECK(planned.plan.predicted.step.count() ==
           doctest::Approx(brute_force(profile, options).count()).epsilon(1e-9));
-    CHECK(planned.plan.verdict.worth_it == (planned.plan.stages.size() > 1));
+    const Verdict& verdict =
+        planned.plan.verdict;  // a gain below 5 % is within what predictions miss
+    CHECK(verdict.worth_it == (planned.plan.stages.size() > 1 && verdict.speedup >= 1.05));
   }
 }
 

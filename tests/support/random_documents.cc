@@ -249,7 +249,7 @@ Plan RandomDocuments::plan() {
   auto left = static_cast<int>(plan.model.layers.size());
   int first = 0;
   for (int stage = 0; stage < stage_count; ++stage) {
-    const int layers = stage + 1 == stage_count ? left : small(0, left);
+    const int layers = stage + 1 == stage_count ? left : small(stage == 0 ? 1 : 0, left - 1);
     plan.stages.push_back(
         {stage % rank_count, first, layers, seconds(), seconds(), seconds(), seconds(), bytes()});
     first += layers;
