@@ -98,6 +98,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   add_doctor(app, shell);
+  add_import(app, shell);
   add_inspect(app, shell);
   add_profile(app, shell);
   add_partition(app, shell);

@@ -14,12 +14,16 @@ namespace ppplan {
 namespace {
 
 constexpr Schema kSchema = {"profile", 1};
-const std::vector<std::string> kOriginWords = {"measured", "imported", "estimated"};
 constexpr IntegerRange kMicroBatch = {1, 1'000'000};
 constexpr IntegerRange kSequence = {1, 1'000'000'000};
 constexpr IntegerRange kWorkers = {1, 65'536};
 
 }  // namespace
+
+const std::vector<std::string>& origin_words() {
+  static const std::vector<std::string> words = {"measured", "imported", "estimated"};
+  return words;
+}
 
 template <typename Io>
 void describe(Io& io, Like<Timing> auto& timing) {
@@ -111,7 +115,7 @@ template <typename Io>
 void describe(Io& io, Like<Profile> auto& profile) {
   io("tool_version", profile.tool_version);
   io("input_sha256", profile.input_sha256);
-  io.word("origin", profile.origin, kOriginWords);
+  io.word("origin", profile.origin, origin_words());
   io.block("model", profile.model);
   io.rows("devices", profile.devices);
   io.row("kernels", profile.kernels);
