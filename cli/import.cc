@@ -2,13 +2,16 @@
 #include "profiler/import/import.h"
 
 #include "cli/shell.h"
+#include "reports/documents/error.h"
 #include "reports/documents/file.h"
 #include "reports/documents/graph_profile.h"
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 
 namespace ppplan::cli {
 namespace {
@@ -32,6 +35,12 @@ std::string in_words(const GraphProfile& profile) {
 }
 
 void run(const Arguments& arguments, Shell& shell) {
+  std::error_code absent;
+  if (std::filesystem::equivalent(arguments.graph, arguments.output, absent)) {
+    throw Error(Failure::kBadInput,
+                fmt::format("-o {}: that is the graph itself", arguments.output),
+                "give the profile a name of its own: -o profile.yaml");
+  }
   const std::string text = read_file(arguments.graph);
   profiler::ImportedGraph imported = profiler::import_graph(text, arguments.graph);
   imported.profile.tool_version = PPPLAN_VERSION;

@@ -1,9 +1,11 @@
 // ppplan partition: from a profile and limits to a plan.
 #include "planner/partition.h"
 
+#include "cli/partition_graph.h"
 #include "cli/shell.h"
 #include "reports/documents/error.h"
 #include "reports/documents/file.h"
+#include "reports/documents/graph_profile.h"
 #include "reports/documents/plan.h"
 #include "reports/documents/profile.h"
 #include "reports/render/plan_view.h"
@@ -33,10 +35,11 @@ struct Arguments {
   std::vector<int> layer_counts;
   std::optional<int> stages;
   std::optional<int> virtual_count;
-  std::int64_t global_batch = 0;
+  std::optional<std::int64_t> global_batch;
   std::optional<int> micro_batch;
   std::optional<std::int64_t> sequence;
   bool json = false;
+  GraphQuestion graph;
 };
 
 Bytes memory_limit(const std::string& text) {
@@ -69,7 +72,7 @@ LayerPin pin_of(const std::string& text) {
 
 planner::PartitionOptions options_of(const Arguments& arguments) {
   planner::PartitionOptions options{.stage_count = arguments.stages,
-                                    .global_batch = arguments.global_batch,
+                                    .global_batch = arguments.global_batch.value(),
                                     .micro_batch = arguments.micro_batch,
                                     .sequence = arguments.sequence,
                                     .virtual_count = arguments.virtual_count,
@@ -102,12 +105,44 @@ std::string search_in_words(const planner::Planned& planned) {
                      100.0 * (planned.plan.predicted.step / search.bound - 1.0));
 }
 
+/// The two questions of this verb have few options in common.
+void require_one_question(const Arguments& arguments) {
+  if (const char* option = arguments.graph.option_without_rules()) {
+    throw Error(Failure::kBadInput, fmt::format("{} needs --rules", option),
+                "--rules pipedream or --rules max-load cuts a graph");
+  }
+  if (arguments.graph.rules.empty()) {
+    if (arguments.global_batch) return;
+    throw Error(Failure::kBadInput, "--global-batch is required",
+                "give the samples of one step, such as --global-batch 64");
+  }
+  const bool plan_option = arguments.global_batch || arguments.stages || arguments.micro_batch ||
+                           arguments.sequence || arguments.virtual_count ||
+                           !arguments.schedules.empty() || !arguments.pins.empty() ||
+                           !arguments.layer_counts.empty() || !arguments.output.empty();
+  if (!plan_option) return;
+  throw Error(Failure::kBadInput,
+              "--rules goes with --devices, --bandwidth, --memory, --cpus, --no-replication and "
+              "--json only",
+              "a cut of a graph is no plan that can be run: --json prints it for other programs");
+}
+
 void run(const Arguments& arguments, Shell& shell) {
+  require_one_question(arguments);
   if (arguments.output == "-" && arguments.json) {
     throw Error(Failure::kBadInput, "--json and -o - both write to standard output",
                 "give the plan a file: -o plan.yaml");
   }
   const std::string text = read_file(arguments.profile);
+  if (!arguments.graph.rules.empty()) {
+    std::optional<Bytes> memory;
+    if (!arguments.memory.empty()) memory = memory_limit(arguments.memory);
+    return partition_graph(text, arguments.profile, arguments.graph, memory, arguments.json, shell);
+  }
+  if (is_graph_profile(text)) {
+    throw Error(Failure::kBadInput, fmt::format("{}: a graph needs --rules", arguments.profile),
+                "give --rules pipedream or --rules max-load");
+  }
   const Profile profile = read_profile(text, arguments.profile);
   std::error_code absent;
   if (std::filesystem::equivalent(arguments.profile, arguments.output, absent)) {
@@ -146,12 +181,11 @@ void add_partition(CLI::App& app, Shell& shell) {
       "partition", "Find the split, micro-batch size and schedule with the shortest step");
   const auto arguments = std::make_shared<Arguments>();
   verb->add_option("profile", arguments->profile,
-                   "profile.yaml of 'ppplan profile'; - is standard input")
+                   "profile.yaml of 'ppplan profile' or of 'ppplan import'; - is standard input")
       ->option_text("PROFILE")
       ->required();
   verb->add_option("--global-batch", arguments->global_batch, "Samples of one step")
-      ->option_text("B")
-      ->required();
+      ->option_text("B REQUIRED without --rules");
   verb->add_option("--stages", arguments->stages,
                    "Devices in the pipeline, with one stage each or what --virtual or the schedule "
                    "gives them; not given: the best number")
@@ -182,6 +216,7 @@ void add_partition(CLI::App& app, Shell& shell) {
   verb->add_option("-o,--output", arguments->output, "Write the plan here; - is standard output")
       ->option_text("PLAN");
   verb->add_flag("--json", arguments->json, "The plan's figures as JSON");
+  add_graph_options(*verb, arguments->graph);
   verb->callback([arguments, &shell] { run(*arguments, shell); });
 }
 
