@@ -57,7 +57,8 @@ LayerCost interpolate(const std::map<int, LayerCost>& row, int at) {
 }
 
 bool usable(const Measurement& row) {
-  return row.tensor_parallel == 1 && row.recompute == "none";
+  return row.sharding == Sharding{} && row.recompute == Recompute::kNone &&
+         row.recompute_chunk == 0;
 }
 
 /// The measured number of busy workers that stands for `wanted`.
@@ -128,7 +129,9 @@ std::map<int, LayerCost> row_at(const Grid& grid, std::int64_t sequence, const s
 }
 
 OptimizerCost optimizer_of(const Profile& profile, int kind, int worker_count) {
-  const auto of_kind = [&](const OptimizerCost& row) { return row.kind == kind; };
+  const auto of_kind = [&](const OptimizerCost& row) {
+    return row.kind == kind && row.sharding == Sharding{};
+  };
   const std::optional<int> workers = workers_of(profile.optimizer, worker_count, of_kind);
   for (const OptimizerCost& row : profile.optimizer) {
     if (of_kind(row) && row.concurrent_workers == *workers) return row;

@@ -98,6 +98,19 @@ class MappingReader {
     if (fields_.has(key)) (*this)(key, value.emplace(), range...);
   }
 
+  /// A key that is left out where it holds what `usual` says.
+  template <typename T, typename... Range>
+  void usually(std::string_view key, T& value, const T& usual, Range... range) {
+    value = usual;
+    if (fields_.has(key)) (*this)(key, value, range...);
+  }
+  template <typename T>
+  void usual_word(std::string_view key, T& value, const T& usual,
+                  const std::vector<std::string>& words) {
+    value = usual;
+    if (fields_.has(key)) word(key, value, words);
+  }
+
   /// A nested mapping. `more` is passed on to `describe`.
   template <typename T, typename... More>
   void row(std::string_view key, T& value, const More&... more) {
@@ -108,6 +121,12 @@ class MappingReader {
   void optional_row(std::string_view key, std::optional<T>& value) {
     value.reset();
     if (fields_.has(key)) row(key, value.emplace());
+  }
+  /// A list of mappings that is left out where it is empty.
+  template <typename T, typename... More>
+  void optional_rows(std::string_view key, std::vector<T>& values, const More&... more) {
+    values.clear();
+    if (fields_.has(key)) rows(key, values, more...);
   }
   /// A list of mappings.
   template <typename T, typename... More>
@@ -170,6 +189,15 @@ class MappingWriter {
   void optional(std::string_view key, const std::optional<T>& value, const Range&... /*range*/) {
     if (value) put(key, yaml(*value));
   }
+  template <typename T, typename... Range>
+  void usually(std::string_view key, const T& value, const T& usual, const Range&... /*range*/) {
+    if (value != usual) put(key, yaml(value));
+  }
+  template <typename T>
+  void usual_word(std::string_view key, const T& value, const T& usual,
+                  const std::vector<std::string>& words) {
+    if (value != usual) word(key, value, words);
+  }
   /// One line.
   template <typename T, typename... More>
   void row(std::string_view key, const T& value, const More&... more) {
@@ -178,6 +206,10 @@ class MappingWriter {
   template <typename T>
   void optional_row(std::string_view key, const std::optional<T>& value) {
     if (value) row(key, *value);
+  }
+  template <typename T, typename... More>
+  void optional_rows(std::string_view key, const std::vector<T>& values, const More&... more) {
+    if (!values.empty()) rows(key, values, more...);
   }
   /// One line an item.
   template <typename T, typename... More>

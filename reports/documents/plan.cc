@@ -48,6 +48,36 @@ void describe(Io& io, Like<Constraints> auto& constraints) {
 }
 
 template <typename Io>
+void describe_layout(Io& io, Like<Layout> auto& layout) {
+  static const std::vector<std::string> shardings = {"none", "optimizer", "parameters"};
+  static const std::vector<std::string> orders = {"data-inside", "pipeline-inside"};
+  io("tensor_parallel", layout.sharding.tensor, kDegree);
+  io.usually("context_parallel", layout.sharding.context, 1, kDegree);
+  io.usually("expert_parallel", layout.sharding.expert, 1, kDegree);
+  io("data_parallel", layout.data_parallel, kDegree);
+  io.usual_word("data_sharding", layout.data_sharding, DataSharding::kNone, shardings);
+  io.usual_word("device_order", layout.order, DeviceOrder::kDataInside, orders);
+}
+
+template <typename Io>
+void describe(Io& io, Like<RecomputeRun> auto& run) {
+  io("layer_count", run.layer_count, IntegerRange{1, kLayer.most});
+  io.word("recompute", run.recompute, recompute_words());
+}
+
+template <typename Io>
+void describe(Io& io, Like<Rival> auto& rival) {
+  io("way", rival.way);
+  io("devices", rival.device_count, kDegree);
+  io("layout", rival.layout);
+  io("micro_batch", rival.micro_batch);
+  io("step_s", rival.step);
+  io("tokens_per_s", rival.tokens_per_s);
+  io("peak_bytes", rival.peak);
+  io("fits", rival.fits);
+}
+
+template <typename Io>
 void describe(Io& io, Like<MemoryBreakdown> auto& memory) {
   io("parameter_bytes", memory.parameters);
   io("gradient_bytes", memory.gradients);
@@ -67,6 +97,7 @@ void describe(Io& io, Like<PlanStage> auto& stage) {
   io("backward_input_s", stage.backward_input);
   io("backward_weight_s", stage.backward_weight);
   io("output_bytes", stage.output);
+  io.optional_rows("recompute", stage.recompute);
 }
 
 template <typename Io>
@@ -110,9 +141,9 @@ void describe(Io& io, Like<Plan> auto& plan) {
   io("tool_version", plan.tool_version);
   io("input_sha256", plan.input_sha256);
   io.row("constraints", plan.constraints);
-  io("tensor_parallel", plan.tensor_parallel, kDegree);
-  io("data_parallel", plan.data_parallel, kDegree);
+  describe_layout(io, plan.layout);
   io("export_only", plan.export_only);
+  io.usually("recompute_chunk_size", plan.recompute_chunk, std::int64_t{0}, kSamples);
   io("micro_batch", plan.micro_batch, kSamples);
   io("micro_batches", plan.micro_batches, kSamples);
   io("schedule", plan.schedule);
@@ -122,6 +153,7 @@ void describe(Io& io, Like<Plan> auto& plan) {
   io.row("predicted", plan.predicted);
   io("lower_bound_s", plan.lower_bound);
   io.row("verdict", plan.verdict);
+  io.optional_rows("rivals", plan.rivals);
   io.rows("runners_up", plan.runners_up);
   io.row("kernels", plan.kernels);
   io.block("link", plan.link);
@@ -129,6 +161,16 @@ void describe(Io& io, Like<Plan> auto& plan) {
 }
 
 namespace {
+
+/// Runs of recompute, where there are any, cover the stage.
+void check_recompute(const PlanStage& stage, const Fields& fields) {
+  if (stage.recompute.empty()) return;
+  std::int64_t covered = 0;
+  for (const RecomputeRun& run : stage.recompute) covered += run.layer_count;
+  if (covered == stage.layer_count) return;
+  fields.fail("recompute",
+              fmt::format("expected {} layers in all, found {}", stage.layer_count, covered));
+}
 
 /// Stages hold every layer once and in order; every rank has a stage and every stage a rank.
 void check_stages(const Plan& plan, const Fields& fields) {
@@ -160,6 +202,7 @@ void check_stages(const Plan& plan, const Fields& fields) {
       rows[place].fail("layer_count", "expected at least 1, found 0",
                        "the first stage reads tokens and the last one gives the loss");
     }
+    check_recompute(stage, rows[place]);
     next_layer += stage.layer_count;
     if (next_layer > layer_count) {
       rows[place].fail("layer_count",
@@ -195,9 +238,13 @@ void check_micro_batches(const Plan& plan, const Fields& fields) {
   }
   const std::int64_t sum =
       std::accumulate(plan.micro_batches.begin(), plan.micro_batches.end(), std::int64_t{0});
-  if (sum != plan.constraints.global_batch) {
-    fields.fail("micro_batches", fmt::format("expected {} samples in all (global_batch), found {}",
-                                             plan.constraints.global_batch, sum));
+  const int pipelines = plan.layout.data_parallel;
+  if (sum * pipelines != plan.constraints.global_batch) {
+    fields.fail(
+        "micro_batches",
+        fmt::format("expected {} samples in all (global_batch), found {}{}",
+                    plan.constraints.global_batch, sum,
+                    pipelines > 1 ? fmt::format(" on each of {} pipelines", pipelines) : ""));
   }
 }
 
@@ -218,8 +265,8 @@ void validate(const Plan& plan, const Fields& fields) {
   check_micro_batches(plan, fields);
   check_actions(plan, fields);
   if (plan.ranks.size() > 1) check_bandwidth(plan.link, fields.map("link"));
-  if (!plan.export_only && (plan.tensor_parallel > 1 || plan.data_parallel > 1)) {
-    fields.fail("export_only", "expected true with tensor or data parallelism, found false");
+  if (!plan.export_only && plan.layout.device_count() > 1) {
+    fields.fail("export_only", "expected true with more than one device a rank, found false");
   }
 }
 

@@ -13,6 +13,38 @@
 
 namespace ppplan {
 
+/// What data-parallel ranks divide among themselves instead of holding it whole each.
+enum class DataSharding {
+  kNone,
+  kOptimizer,   ///< the optimizer's state and work
+  kParameters,  ///< parameters, gradients and optimizer state: fully sharded
+};
+
+/// Which ranks stand next to each other, in the same node as far as it goes. Devices that share a
+/// layer always do.
+enum class DeviceOrder {
+  kDataInside,      ///< data-parallel ranks of one stage
+  kPipelineInside,  ///< stages of one pipeline
+};
+
+/// How often the pipeline stands there, and on how many devices each of its ranks.
+struct Layout {
+  Sharding sharding;
+  int data_parallel = 1;
+  DataSharding data_sharding = DataSharding::kNone;
+  DeviceOrder order = DeviceOrder::kDataInside;
+  /// Of one pipeline rank, over all pipelines.
+  [[nodiscard]] int device_count() const { return sharding.device_count() * data_parallel; }
+  auto operator<=>(const Layout&) const = default;
+};
+
+/// Neighbouring layers of a stage that recompute alike.
+struct RecomputeRun {
+  int layer_count = 0;
+  Recompute recompute = Recompute::kNone;
+  bool operator==(const RecomputeRun&) const = default;
+};
+
 /// Layers that must be in one stage.
 struct LayerPin {
   int first_layer = 0;
@@ -59,6 +91,7 @@ struct PlanStage {
   Seconds backward_input{0};
   Seconds backward_weight{0};
   Bytes output;  ///< sent to the next stage for one full micro-batch; 0 for the last
+  std::vector<RecomputeRun> recompute{};  ///< sums to layer_count; empty: nothing is recomputed
   bool operator==(const PlanStage&) const = default;
 };
 
@@ -100,6 +133,19 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
+/// Another way to train the same model on the same devices.
+struct Rival {
+  std::string way;  ///< "one device", "fully sharded data parallel"
+  int device_count = 0;
+  std::string layout;  ///< "tensor 8, data 128"
+  int micro_batch = 0;
+  Seconds step{0};
+  double tokens_per_s = 0.0;
+  Bytes peak;
+  bool fits = true;
+  bool operator==(const Rival&) const = default;
+};
+
 struct Plan {
   std::string tool_version;
   std::string input_sha256;  ///< of the profile
@@ -107,9 +153,9 @@ struct Plan {
   Model model;
   Kernels kernels;
   Link link;
-  int tensor_parallel = 1;
-  int data_parallel = 1;
+  Layout layout;
   bool export_only = false;          ///< the executor cannot run it
+  std::int64_t recompute_chunk = 0;  ///< tokens (Measurement::recompute_chunk)
   int micro_batch = 0;               ///< samples of a full micro-batch
   std::vector<int> micro_batches;    ///< samples of each; sums to the global batch
   std::string schedule;              ///< a generator's name, or "custom"
@@ -119,6 +165,7 @@ struct Plan {
   Prediction predicted;
   Seconds lower_bound{0};  ///< no plan of this profile and these limits is faster
   std::vector<RunnerUp> runners_up;
+  std::vector<Rival> rivals{};
   Verdict verdict;
   bool operator==(const Plan&) const = default;
 };

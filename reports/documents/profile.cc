@@ -17,6 +17,7 @@ constexpr Schema kSchema = {"profile", 1};
 constexpr IntegerRange kMicroBatch = {1, 1'000'000};
 constexpr IntegerRange kSequence = {1, 1'000'000'000};
 constexpr IntegerRange kWorkers = {1, 65'536};
+constexpr IntegerRange kCalls = {1, 1'000};
 
 }  // namespace
 
@@ -32,13 +33,37 @@ void describe(Io& io, Like<Timing> auto& timing) {
   io("repeats", timing.repeats);
 }
 
+const std::vector<std::string>& recompute_words() {
+  static const std::vector<std::string> words = {"none", "selective", "full"};
+  return words;
+}
+
+template <typename Io>
+void describe_sharding(Io& io, Like<Sharding> auto& sharding) {
+  io.usually("tensor_parallel", sharding.tensor, 1, kWorkers);
+  io.usually("context_parallel", sharding.context, 1, kWorkers);
+  io.usually("expert_parallel", sharding.expert, 1, kWorkers);
+}
+
+template <typename Io>
+void describe(Io& io, Like<Collective> auto& collective) {
+  static const std::vector<std::string> kinds = {"all_reduce", "all_gather", "reduce_scatter",
+                                                 "all_to_all"};
+  static const std::vector<std::string> groups = {"tensor", "context", "expert"};
+  io.word("kind", collective.kind, kinds);
+  io.word("group", collective.group, groups);
+  io("count", collective.count, kCalls);
+  io("size_bytes", collective.size);
+}
+
 template <typename Io>
 void describe(Io& io, Like<Measurement> auto& row, const std::vector<std::string>& kinds) {
   io.word("kind", row.kind, kinds);
   io("micro_batch", row.micro_batch, kMicroBatch);
   io("sequence", row.sequence, kSequence);
-  io("tensor_parallel", row.tensor_parallel, kWorkers);
-  io("recompute", row.recompute);
+  describe_sharding(io, row.sharding);
+  io.word("recompute", row.recompute, recompute_words());
+  io.usually("recompute_chunk", row.recompute_chunk, std::int64_t{0}, kSequence);
   io("workers", row.concurrent_workers, kWorkers);
   io.row("forward", row.forward);
   io.row("backward", row.backward);
@@ -51,11 +76,14 @@ void describe(Io& io, Like<Measurement> auto& row, const std::vector<std::string
   io("weight_pending_bytes", row.weight_pending);
   io("output_bytes", row.output);
   io("stable", row.stable);
+  io.usually("variation", row.variation, 0.0, NumberRange{0.0, 100.0});
+  io.optional_rows("collectives", row.collectives);
 }
 
 template <typename Io>
 void describe(Io& io, Like<OptimizerCost> auto& cost, const std::vector<std::string>& kinds) {
   io.word("kind", cost.kind, kinds);
+  describe_sharding(io, cost.sharding);
   io("workers", cost.concurrent_workers, kWorkers);
   io.row("step", cost.step);
   io("parameter_bytes", cost.parameters);
@@ -71,8 +99,10 @@ void describe(Io& io, Like<LinkSample> auto& sample) {
 
 template <typename Io>
 void describe_link(Io& io, Like<Link> auto& link) {
+  static const std::vector<std::string> scopes = {"inside", "between"};
   io("name", link.name);
   io("backend", link.backend);
+  io.usual_word("scope", link.scope, LinkScope::kInside, scopes);
   io("latency_s", link.latency);
   io("bandwidth_bytes_per_s", link.bandwidth);
   io("fit_error", link.fit_error);
@@ -92,6 +122,13 @@ void describe(Io& io, Like<Device> auto& device) {
   io("type", device.type);
   io("id", device.id);
   io("memory_bytes", device.memory);
+  io.usually("speed", device.speed, 1.0, NumberRange{1e-6, 1e6});
+}
+
+template <typename Io>
+void describe(Io& io, Like<Cluster> auto& cluster) {
+  io("nodes", cluster.node_count, kWorkers);
+  io("devices_per_node", cluster.devices_per_node, kWorkers);
 }
 
 template <typename Io>
@@ -118,6 +155,7 @@ void describe(Io& io, Like<Profile> auto& profile) {
   io.word("origin", profile.origin, origin_words());
   io.block("model", profile.model);
   io.rows("devices", profile.devices);
+  io.optional_row("cluster", profile.cluster);
   io.row("kernels", profile.kernels);
   io("target_spread", profile.target_spread);
   io("call_overhead_s", profile.call_overhead);
@@ -134,13 +172,13 @@ void check_bandwidth(const Link& link, const Fields& fields) {
 
 /// Each cell of the table stands once, and a link joins several devices.
 void validate(const Profile& profile, const Fields& fields) {
-  using Cell = std::tuple<int, int, std::int64_t, int, std::string, int>;
+  using Cell = std::tuple<int, int, std::int64_t, Sharding, Recompute, std::int64_t, int>;
   std::vector<std::pair<Cell, std::size_t>> cells;
   for (std::size_t row = 0; row < profile.measurements.size(); ++row) {
     const Measurement& m = profile.measurements[row];
-    cells.push_back(
-        {{m.kind, m.micro_batch, m.sequence, m.tensor_parallel, m.recompute, m.concurrent_workers},
-         row});
+    cells.push_back({{m.kind, m.micro_batch, m.sequence, m.sharding, m.recompute, m.recompute_chunk,
+                      m.concurrent_workers},
+                     row});
   }
   std::sort(cells.begin(), cells.end());
   const auto twice = std::adjacent_find(

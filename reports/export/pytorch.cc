@@ -59,11 +59,11 @@ std::optional<Inexpressible> empty_stages(const Plan& plan) {
 }
 
 std::optional<Inexpressible> inexpressible(const Plan& plan) {
-  if (plan.tensor_parallel != 1 || plan.data_parallel != 1) {
+  if (plan.layout.device_count() != 1) {
     return Inexpressible{
         fmt::format("tensor parallelism of {} and data parallelism of {}: the training "
                     "script is for pipelines alone",
-                    plan.tensor_parallel, plan.data_parallel),
+                    plan.layout.sharding.tensor, plan.layout.data_parallel),
         "a plan with one replica of unsharded layers can be exported"};
   }
   const auto frozen = std::ranges::find_if(plan.model.layers, &Layer::frozen);

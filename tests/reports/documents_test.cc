@@ -35,7 +35,7 @@ Plan plan() {
   plan.stages[1] = {1, 1, 0, {}, {}, {}, {}, {}};
   plan.stages[2] = {1, 1, layers - 1, {}, {}, {}, {}, {}};
   plan.ranks.assign(2, {});
-  plan.tensor_parallel = 1;
+  plan.layout = {};
   plan.export_only = false;
   plan.micro_batch = 4;
   plan.micro_batches = {4, 4, 2};
@@ -135,7 +135,7 @@ TEST_CASE("documents: a custom schedule brings a line for each rank") {
 
 TEST_CASE("documents: a plan with tensor parallelism is for export only") {
   Plan wide = plan();
-  wide.tensor_parallel = 2;
+  wide.layout.sharding.tensor = 2;
   CHECK(refusal(wide).find("export_only: expected true") != std::string::npos);
 }
 

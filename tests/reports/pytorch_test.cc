@@ -130,7 +130,7 @@ TEST_CASE("export pytorch: a stage without layers is refused with the number of 
 
 TEST_CASE("export pytorch: replicas and frozen layers are refused") {
   Plan replicated = tiny_plan({2, 3}, {4, 4});
-  replicated.data_parallel = 2;
+  replicated.layout.data_parallel = 2;
   CHECK(refusal(replicated).reason.find("data parallelism of 2") != std::string::npos);
   Plan frozen = tiny_plan({2, 3}, {4, 4});
   frozen.model.layers[1].frozen = true;

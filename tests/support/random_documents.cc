@@ -192,10 +192,20 @@ Kernels RandomDocuments::kernels() {
 }
 
 Link RandomDocuments::link() {
-  Link link = {text(), text(), seconds(), BytesPerSecond{number() + 1.0}, number(), {}};
+  Link link = {.name = text(),
+               .backend = text(),
+               .scope = coin() ? LinkScope::kInside : LinkScope::kBetween,
+               .latency = seconds(),
+               .bandwidth = BytesPerSecond{number() + 1.0},
+               .fit_error = number(),
+               .samples = {}};
   for (std::int64_t sample = integer(0, 4); sample > 0; --sample)
     link.samples.push_back({bytes(), timing()});
   return link;
+}
+
+Sharding RandomDocuments::sharding() {
+  return {small(1, 8), small(1, 2), small(1, 4)};
 }
 
 Profile RandomDocuments::profile() {
@@ -205,17 +215,40 @@ Profile RandomDocuments::profile() {
   profile.origin = static_cast<Origin>(integer(0, 2));
   profile.model = model();
   for (std::int64_t device = integer(1, 4); device > 0; --device)
-    profile.devices.push_back({text(), text(), text(), bytes()});
+    profile.devices.push_back({text(), text(), text(), bytes(), coin() ? 1.0 : 0.5});
+  if (coin()) profile.cluster = {small(1, 100), small(1, 8)};
   profile.kernels = kernels();
   profile.target_spread = number();
   profile.call_overhead = seconds();
   profile.step_overhead = seconds();
   for (int kind = 0; kind < 4; ++kind) {
     for (int workers = 1; workers <= 2; ++workers) {
-      profile.measurements.push_back({kind, small(1, 64), integer(1, 8192), small(1, 8), text(),
-                                      workers, timing(), timing(), timing(), timing(), seconds(),
-                                      bytes(), bytes(), bytes(), bytes(), bytes(), coin()});
-      profile.optimizer.push_back({kind, workers, timing(), bytes(), bytes(), bytes()});
+      Measurement& row = profile.measurements.emplace_back(
+          Measurement{.kind = kind,
+                      .micro_batch = small(1, 64),
+                      .sequence = integer(1, 8192),
+                      .sharding = sharding(),
+                      .recompute = static_cast<Recompute>(integer(0, 2)),
+                      .recompute_chunk = coin() ? integer(1, 512) : 0,
+                      .concurrent_workers = workers,
+                      .forward = timing(),
+                      .backward = timing(),
+                      .backward_input = timing(),
+                      .backward_weight = timing(),
+                      .recompute_extra = seconds(),
+                      .saved = bytes(),
+                      .forward_peak = bytes(),
+                      .backward_peak = bytes(),
+                      .weight_pending = bytes(),
+                      .output = bytes(),
+                      .stable = coin(),
+                      .variation = coin() ? 0.25 : 0.0});
+      for (std::int64_t count = integer(0, 2); count > 0; --count) {
+        row.collectives.push_back({static_cast<CollectiveKind>(integer(0, 3)),
+                                   static_cast<CollectiveGroup>(integer(0, 2)), small(1, 4),
+                                   bytes()});
+      }
+      profile.optimizer.push_back({kind, sharding(), workers, timing(), bytes(), bytes(), bytes()});
     }
   }
   for (std::int64_t count = integer(1, 3); count > 0; --count) profile.links.push_back(link());
@@ -230,11 +263,17 @@ Plan RandomDocuments::plan() {
   plan.kernels = kernels();
   plan.link = link();
   plan.export_only = coin();
-  if (plan.export_only) plan.tensor_parallel = small(1, 8);
+  if (plan.export_only) {
+    plan.layout = {.sharding = sharding(),
+                   .data_parallel = small(1, 8),
+                   .data_sharding = static_cast<DataSharding>(integer(0, 2)),
+                   .order = coin() ? DeviceOrder::kDataInside : DeviceOrder::kPipelineInside};
+  }
+  if (coin()) plan.recompute_chunk = integer(1, 4096);
   plan.micro_batch = small(1, 8);
   for (std::int64_t count = integer(1, 9); count > 0; --count) {
     plan.micro_batches.push_back(small(1, plan.micro_batch));
-    plan.constraints.global_batch += plan.micro_batches.back();
+    plan.constraints.global_batch += plan.micro_batches.back() * plan.layout.data_parallel;
   }
   plan.constraints.sequence = integer(1, 4096);
   if (coin()) plan.constraints.stage_count = small(1, 16);

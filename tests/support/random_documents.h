@@ -43,6 +43,7 @@ class RandomDocuments {
   std::vector<double> numbers();
   Timing timing();
   Link link();
+  Sharding sharding();
   Kernels kernels();
   GradientCheck gradient_check();
   WorkerPlacement placement();

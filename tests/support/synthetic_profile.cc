@@ -23,8 +23,6 @@ Measurement measure(const SyntheticLayer& layer, int kind, int micro_batch, std:
   return {.kind = kind,
           .micro_batch = micro_batch,
           .sequence = sequence,
-          .tensor_parallel = 1,
-          .recompute = "none",
           .concurrent_workers = workers,
           .forward = timing(layer.forward_s * scale),
           .backward = timing(layer.backward_s * scale),
