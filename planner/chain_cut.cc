@@ -116,13 +116,19 @@ class Search {
     table_.emplace(problem_.layer_count, problem_.stage_count, problem_.bound, limits_.ceiling);
     const double least = std::max(problem_.least, table_->at(0, 0));
     if (least >= limits_.ceiling) return finished(true, least);
-    improve(problem_.start ? *problem_.start : table_->cut());
-    return finished(branch(), least);
+    descend(problem_.start ? *problem_.start : table_->cut(), limits_.judged_count / 4);
+    if (!problem_.prefix_bound) return finished(branch(limits_.judged_count), least);
+    if (branch(limits_.judged_count / 2)) return finished(true, least);
+    shake();
+    return finished(false, least);
   }
 
   CutResult run_descent() {
     const bool hopeless = problem_.least >= limits_.ceiling;
-    if (!hopeless) improve(*problem_.start);
+    if (!hopeless) {
+      descend(*problem_.start, limits_.judged_count / 2);
+      shake();
+    }
     return finished(hopeless, problem_.least);
   }
 
@@ -142,7 +148,6 @@ class Search {
 
   /// Rounding never hides a cut that is better by more than this share.
   [[nodiscard]] double limit() const { return best_ * (1.0 - 1e-12); }
-  [[nodiscard]] bool exhausted() const { return result_.judged_count >= limits_.judged_count; }
 
   double judge(const Cut& cut) {
     ++result_.judged_count;
@@ -154,10 +159,9 @@ class Search {
     return cost;
   }
 
-  /// Descends by carrying one layer from a stage to another one through those between them. Spends
-  /// at most half of what may be judged.
-  void improve(Cut cut) {
-    const std::int64_t most = limits_.judged_count / 2;
+  /// Descends by carrying one layer from a stage to another one through those between them, until
+  /// nothing improves or `most` cuts were judged in all. Returns where it ends.
+  Bottleneck descend(Cut cut, std::int64_t most) {
     double cost = judge(cut);
     bool improved = true;
     while (improved) {
@@ -165,7 +169,7 @@ class Search {
       for (int distance = 1; distance < problem_.stage_count; ++distance) {
         for (int low = 0; low + distance < problem_.stage_count; ++low) {
           for (const int step : {-1, 1}) {
-            if (result_.judged_count >= most) return;
+            if (result_.judged_count >= most) return {std::move(cut), cost};
             Cut moved = cut;
             for (int at = low + 1; at <= low + distance; ++at) moved[index_of(at)] += step;
             if (!promising(moved, low, low + distance, cost)) continue;
@@ -177,6 +181,29 @@ class Search {
           }
         }
       }
+    }
+    return {std::move(cut), cost};
+  }
+
+  /// Iterated local search (Lourenco, Martin, Stuetzle 2003) with what is left to judge: carries a
+  /// few layers at random from the best cut known and descends again. Its own generator, so that
+  /// the answer is the same everywhere.
+  void shake() {
+    std::uint64_t state = 1;
+    const auto below = [&state](int count) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      return static_cast<int>((state >> 33U) % static_cast<std::uint64_t>(count));
+    };
+    if (!result_.cut || problem_.stage_count < 2) return;
+    for (std::int64_t round = 0; round < limits_.judged_count; ++round) {
+      if (result_.judged_count >= limits_.judged_count) return;
+      Cut moved = *result_.cut;
+      for (int kick = 0; kick < 4; ++kick) {
+        Cut kicked = moved;
+        kicked[index_of(1 + below(problem_.stage_count - 1))] += below(2) == 0 ? 1 : -1;
+        if (promising(kicked, 0, problem_.stage_count - 1, kBlocked)) moved = std::move(kicked);
+      }
+      if (moved != *result_.cut) descend(std::move(moved), limits_.judged_count);
     }
   }
 
@@ -195,7 +222,7 @@ class Search {
   }
 
   /// Depth first; true when every branch was judged or excluded.
-  bool branch() {
+  bool branch(std::int64_t most) {
     std::vector<std::vector<Branch>> open(index_of(problem_.stage_count));
     Cut cut(index_of(problem_.stage_count) + 1, 0);
     std::int64_t branch_count = 0;
@@ -209,7 +236,7 @@ class Search {
         continue;
       }
       const Branch next = branches.back();
-      if (exhausted() || ++branch_count > limits_.branch_count) return false;
+      if (result_.judged_count >= most || ++branch_count > limits_.branch_count) return false;
       branches.pop_back();
       cut[index_of(stage) + 1] = next.last;
       if (problem_.prefix_bound && problem_.prefix_bound(cut, stage + 1) >= limit()) continue;

@@ -20,8 +20,8 @@
 namespace ppplan::planner {
 namespace {
 
-/// Simulated actions that a search may spend: about a second.
-constexpr std::int64_t kSearchBudget = 8'000'000;
+/// Simulated actions that a search may spend: some tenths of a second.
+constexpr std::int64_t kSearchBudget = 20'000'000;
 /// Candidates whose bound is beyond this many times the best known step are not looked at.
 constexpr double kInterest = 1.5;
 
