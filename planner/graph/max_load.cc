@@ -139,6 +139,53 @@ double compute_bound(const ItemGraph& graph, const MaxLoadLimits& limits) {
   return below;
 }
 
+/// Where more accelerators are there than a search can easily count.
+constexpr int kCounted = 64;
+
+/// The best cut of a graph, and what no cut is below.
+struct BoundedSearch {
+  CutSearch search;
+  double lower_bound = 0.0;
+};
+
+int accelerators_used(const CutSearch& search, const MaxLoadStates& states) {
+  int used = 0;
+  for (const NodeStage& stage : search.stages) {
+    const Segment& segment = stage.segment;
+    used += states.cpus(segment.state_after) == states.cpus(segment.state_before) ? 1 : 0;
+  }
+  return used;
+}
+
+BoundedSearch search_counted(const ItemGraph& graph, const MaxLoadLimits& limits,
+                             const SearchLimits& effort) {
+  const auto make_rule = [&](const ItemGraph& searched, const Lattice& lattice) {
+    return MaxLoadSearch(searched, lattice, limits);
+  };
+  const double bound = compute_bound(graph, limits);
+  CutSearcher searcher(make_rule, MaxLoadStates(limits).count, effort);
+  BoundedSearch found{searcher.search(graph, bound), bound};
+  if (found.search.exact) found.lower_bound = found.search.value;
+  return found;
+}
+
+/// Where transfers cost, many devices are too many: the best cut without counting them is the
+/// answer when it needs no more than there are, and else a bound.
+BoundedSearch search_all(const ItemGraph& graph, const MaxLoadLimits& limits,
+                         const SearchLimits& effort) {
+  if (limits.accelerators <= kCounted) return search_counted(graph, limits, effort);
+  MaxLoadLimits uncounted = limits;
+  uncounted.accelerators = static_cast<int>(graph.items.size());
+  uncounted.uncounted = true;
+  BoundedSearch free = search_counted(graph, uncounted, effort);
+  const int used = accelerators_used(free.search, MaxLoadStates(uncounted));
+  if (used <= limits.accelerators) return free;
+  BoundedSearch counted = search_counted(graph, limits, effort);
+  counted.search.pair_count += free.search.pair_count;
+  counted.lower_bound = std::max(counted.lower_bound, free.lower_bound);
+  return counted;
+}
+
 std::string why_none(const GraphProfile& profile, const ItemGraph& graph,
                      const MaxLoadLimits& limits) {
   double total = 0.0;
@@ -170,19 +217,14 @@ GraphAnswer cut_max_load(const GraphProfile& profile, const MaxLoadOptions& opti
   double total_bytes = 0.0;
   for (const Item& item : whole.items) total_bytes += item.bytes;
   const ItemGraph graph = without_idle_leaves(whole, total_bytes > limits.memory_bytes);
-  const MaxLoadStates states(limits);
-  const double lower_bound = compute_bound(graph, limits);
-  const auto make_rule = [&](const ItemGraph& searched, const Lattice& lattice) {
-    return MaxLoadSearch(searched, lattice, limits);
-  };
-  const CutSearch found =
-      CutSearcher(make_rule, states.count, options.limits).search(graph, lower_bound);
+  const auto [found, lower_bound] = search_all(graph, limits, options.limits);
   GraphAnswer answer{
       .exact = found.exact, .ideal_count = found.ideal_count, .pair_count = found.pair_count};
   if (found.stages.empty()) {
     answer.why_none = found.exact ? why_none(profile, graph, limits) : kNoneFound;
     return answer;
   }
+  const MaxLoadStates states(limits);
   for (const NodeStage& stage : found.stages) {
     const bool on_cpu =
         states.cpus(stage.segment.state_after) != states.cpus(stage.segment.state_before);

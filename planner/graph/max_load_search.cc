@@ -159,7 +159,7 @@ class MaxLoadSearch::RelayVisitor {
     MaxLoadSearch& s = search_;
     const double rest = s.time_[ideal] - s.time_[point_] + cost_.total - cost_at_point_;
     const bool all_fit = s.bytes_[ideal] - least_bytes_ <= s.limits_.memory_bytes;
-    const std::size_t next = s.states_.number(1, 0);
+    const std::size_t next = s.states_.per_accelerator;
     for (std::size_t state = 0; state + next < s.table_.state_count(); ++state) {
       if (accelerator_[state].empty()) continue;
       if (all_fit) {
@@ -258,7 +258,7 @@ MaxLoadSearch::Promise MaxLoadSearch::promising(Ideal base) {
   const StageTable::Reach reach = table_.reach(base);
   for (std::size_t state = reach.first; state < reach.end; ++state) {
     const int cpus_left = limits_.cpus - states_.cpus(state);
-    const int left = limits_.accelerators - static_cast<int>(state) / states_.cpu_states;
+    const int left = limits_.accelerators - states_.accelerators(state);
     const double own = left == 0 ? 0.0 : left * bound_;
     double& least_value = least_values_[static_cast<std::size_t>(cpus_left)];
     const double value = table_.value(base, state);
@@ -286,7 +286,7 @@ MaxLoadSearch::Choice MaxLoadSearch::fitting(Ideal base, Ideal ideal, double set
 
 void MaxLoadSearch::relax(Ideal base, Ideal ideal, const Promise& promise, double load) {
   if (promise.choice.accelerator && load < bound_) {
-    const std::size_t next = states_.number(1, 0);
+    const std::size_t next = states_.per_accelerator;
     load = std::max(load, floor_);
     for (std::size_t state = promise.first; state <= promise.last; ++state) {
       if (state + next >= states_.count) break;

@@ -20,21 +20,25 @@ struct MaxLoadLimits {
   int accelerators = 1;
   int cpus = 0;
   double memory_bytes = kUnreached;  ///< of an accelerator
+  /// Accelerators are enough for every item to have its own: nobody counts them.
+  bool uncounted = false;
 };
 
 /// Of accelerators and CPUs used, as one number.
 struct MaxLoadStates {
-  explicit MaxLoadStates(const MaxLoadLimits& limits) : cpu_states(limits.cpus + 1) {
-    count =
-        static_cast<std::size_t>(limits.accelerators + 1) * static_cast<std::size_t>(cpu_states);
-  }
-  [[nodiscard]] std::size_t number(int accelerators, int cpus) const {
-    return static_cast<std::size_t>(accelerators * cpu_states + cpus);
+  explicit MaxLoadStates(const MaxLoadLimits& limits)
+      : cpu_states(limits.cpus + 1),
+        per_accelerator(limits.uncounted ? 0 : static_cast<std::size_t>(cpu_states)),
+        count(static_cast<std::size_t>(limits.uncounted ? 1 : limits.accelerators + 1) *
+              static_cast<std::size_t>(cpu_states)) {}
+  [[nodiscard]] int accelerators(std::size_t state) const {
+    return static_cast<int>(state) / cpu_states;
   }
   [[nodiscard]] int cpus(std::size_t state) const { return static_cast<int>(state) % cpu_states; }
 
   int cpu_states;
-  std::size_t count = 0;
+  std::size_t per_accelerator;  ///< what one more adds to the number
+  std::size_t count;
 };
 
 /// Searches the cuts of a graph whose lattice is known (Tarnawski et al., NeurIPS 2020,

@@ -237,4 +237,39 @@ TEST_CASE("max-load: as many devices as there may be, and a graph as large as on
   CHECK(answer.lower_bound <= answer.bottleneck);
 }
 
+TEST_CASE(
+    "max-load: more devices than are counted one by one, on chains, equal a plain programme") {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> amount(0.1, 1.0);
+  constexpr std::size_t kNodes = 150;
+  for (const double transfer_scale : {0.0, 0.05, 1.0}) {
+    GraphProfile profile{.nodes = std::vector<GraphNode>(kNodes)};
+    for (std::size_t node = 0; node < kNodes; ++node) {
+      profile.nodes[node].forward = Seconds(amount(random));
+      profile.nodes[node].transfer = Seconds(transfer_scale * amount(random));
+      if (node + 1 < kNodes) profile.nodes[node].next = {static_cast<int>(node) + 1};
+    }
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    std::vector<double> best(kNodes + 1, kNever);  // of the first nodes, on ever more devices
+    best[0] = 0.0;
+    for (int devices = 1; devices <= 120; ++devices) {
+      for (std::size_t end = kNodes; end > 0; --end) {
+        double load = end < kNodes ? profile.nodes[end - 1].transfer->count() : 0.0;
+        for (std::size_t first = end; first-- > 0;) {
+          load += profile.nodes[first].forward.count();
+          const double received = first > 0 ? profile.nodes[first - 1].transfer->count() : 0.0;
+          best[end] = std::min(best[end], std::max(best[first], load + received));
+        }
+      }
+      if (devices != 65 && devices != 120) continue;
+      const GraphAnswer answer = cut_max_load(profile, {.accelerators = devices});
+      CAPTURE(devices);
+      CAPTURE(transfer_scale);
+      CHECK(answer.exact);
+      CHECK(answer.bottleneck.count() == doctest::Approx(best[kNodes]).epsilon(1e-12));
+      CHECK(answer.lower_bound.count() == doctest::Approx(best[kNodes]).epsilon(1e-12));
+    }
+  }
+}
+
 }  // namespace ppplan::planner
