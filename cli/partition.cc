@@ -167,6 +167,7 @@ void run(const Arguments& arguments, Shell& shell) {
   if (output) output->commit(write_plan(planned.plan));
   if (arguments.output == "-") return;
   const render::PlanView view{.plan = &planned.plan,
+                              .schedule = &planned.schedule,
                               .timeline = &planned.timeline,
                               .allowed = planned.allowed,
                               .search = search_in_words(planned)};

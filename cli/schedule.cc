@@ -207,7 +207,7 @@ std::string to_text(const Schedule& schedule, const Measured& measured, render::
       fmt::format("{}: {} ranks, {} stages, {} micro-batches\n\n", schedule.name,
                   schedule.rank_count(), schedule.stage_count(), schedule.micro_batch_count);
   text += order_text(schedule) + '\n';
-  text += render::timeline_text(timeline, {.style = style}) + '\n';
+  text += render::timeline_text(schedule, timeline, {.style = style}) + '\n';
   text += table.text({.style = style}) + '\n';
   text += fmt::format("makespan_s {:.6g}\n", timeline.makespan.count());
   text += fmt::format(

@@ -51,22 +51,24 @@ struct Ends {
   Seconds drain{0};
 };
 
-Ends ends_of(const std::vector<TimedAction>& actions, Seconds makespan) {
-  const auto is_forward = [](const TimedAction& timed) {
-    return timed.action.kind == ActionKind::kForward;
+Ends ends_of(const std::vector<Action>& actions, const std::vector<Interval>& intervals,
+             Seconds makespan) {
+  const auto is_forward = [](const Action& action) { return action.kind == ActionKind::kForward; };
+  const auto is_backward = [&](const Action& action) {
+    return !is_forward(action) && !is_communication(action.kind);
   };
-  const auto first_backward = std::ranges::find_if_not(actions, is_forward);
+  const auto first_backward =
+      static_cast<std::size_t>(std::ranges::find_if(actions, is_backward) - actions.begin());
   std::size_t last_forward = actions.size();
   while (last_forward > 0 && !is_forward(actions[last_forward - 1])) --last_forward;
-  const auto drain_from =
-      std::max(last_forward, static_cast<std::size_t>(first_backward - actions.begin()) + 1);
+  const std::size_t drain_from = std::max(last_forward, first_backward + 1);
   Ends ends;
   Seconds free{0};
-  for (std::size_t position = 0; position < actions.size(); ++position) {
-    const Seconds gap = actions[position].start - free;
-    if (position <= static_cast<std::size_t>(first_backward - actions.begin())) ends.fill += gap;
+  for (std::size_t position = 0; position < intervals.size(); ++position) {
+    const Seconds gap = intervals[position].start - free;
+    if (position <= first_backward) ends.fill += gap;
     if (position >= drain_from) ends.drain += gap;
-    free = actions[position].finish;
+    free = intervals[position].finish;
   }
   ends.drain += makespan - free;
   return ends;
@@ -80,8 +82,8 @@ BubbleCauses bubble_causes(const Schedule& schedule, const ScheduleCosts& costs,
   const Timeline unsent = simulate(schedule, instant);
   const Timeline equal = simulate(schedule, with_equal_ranks(schedule, instant, unsent));
   BubbleCauses causes;
-  for (const std::vector<TimedAction>& actions : equal.ranks) {
-    const Ends ends = ends_of(actions, equal.makespan);
+  for (std::size_t rank = 0; rank < equal.ranks.size(); ++rank) {
+    const Ends ends = ends_of(schedule.ranks[rank], equal.ranks[rank], equal.makespan);
     causes.fill += ends.fill;
     causes.drain += ends.drain;
   }
@@ -93,17 +95,21 @@ BubbleCauses bubble_causes(const Schedule& schedule, const ScheduleCosts& costs,
 std::vector<Seconds> exposed_communication(const Schedule& schedule, const Timeline& timeline) {
   const ResultIndex index(schedule);
   std::vector<Seconds> made(index.size());
-  for (const std::vector<TimedAction>& actions : timeline.ranks) {
-    for (const auto& [action, start, finish] : actions) {
+  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    for (std::size_t position = 0; position < timeline.ranks[rank].size(); ++position) {
+      const Action& action = schedule.ranks[rank][position];
       const ActionResults results = results_of(action, index, schedule.stage_count());
-      if (results.made != ActionResults::kNone) made[results.made] = finish;
+      if (results.made == ActionResults::kNone) continue;
+      made[results.made] = timeline.ranks[rank][position].finish;
     }
   }
   std::vector<Seconds> exposed;
-  for (const std::vector<TimedAction>& actions : timeline.ranks) {
+  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     Seconds& of_rank = exposed.emplace_back(Seconds(0));
     Seconds free{0};
-    for (const auto& [action, start, finish] : actions) {
+    for (std::size_t position = 0; position < timeline.ranks[rank].size(); ++position) {
+      const Action& action = schedule.ranks[rank][position];
+      const auto& [start, finish] = timeline.ranks[rank][position];
       const ActionResults results = results_of(action, index, schedule.stage_count());
       const std::int32_t maker = action.stage + (action.kind == ActionKind::kForward ? -1 : 1);
       if (results.needed != ActionResults::kNone && apart(schedule, action.stage, maker)) {

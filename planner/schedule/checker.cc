@@ -261,8 +261,11 @@ Fault check_rendezvous(const Schedule& schedule) {
 std::optional<ScheduleFault> check(const Schedule& schedule) {
   if (Fault fault = check_counts(schedule)) return fault;
   if (Fault fault = check_ranks(schedule)) return fault;
-  const auto nothing = [](int, const Action&, const ActionResults&) {};
-  if (Fault fault = describe_deadlock(schedule, walk(schedule, nothing))) return fault;
+  enum class Result : std::uint8_t { kPending, kMade };
+  const auto make = [](const Step<Result>&) { return Result::kMade; };
+  if (Fault fault = describe_deadlock(schedule, walk(schedule, Result::kPending, make))) {
+    return fault;
+  }
   return has_communication(schedule) ? check_rendezvous(schedule) : std::nullopt;
 }
 

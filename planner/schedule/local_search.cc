@@ -57,23 +57,23 @@ std::vector<Spot> critical_path(const Schedule& schedule, const Timeline& timeli
   Spot at;
   Seconds latest{-1};
   for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
-    const std::vector<TimedAction>& actions = timeline.ranks[rank];
+    const std::vector<Action>& actions = schedule.ranks[rank];
     for (std::size_t position = 0; position < actions.size(); ++position) {
-      const ActionResults made =
-          results_of(actions[position].action, index, schedule.stage_count());
+      const ActionResults made = results_of(actions[position], index, schedule.stage_count());
       if (made.made != ActionResults::kNone) maker[made.made] = {rank, position};
     }
-    if (!actions.empty() && actions.back().finish > latest) {
-      latest = actions.back().finish;
+    if (!actions.empty() && timeline.ranks[rank].back().finish > latest) {
+      latest = timeline.ranks[rank].back().finish;
       at = {rank, actions.size() - 1};
     }
   }
   std::vector<Spot> path{at};
   for (;;) {
-    const TimedAction& timed = timeline.ranks[at.rank][at.position];
+    const std::vector<Interval>& intervals = timeline.ranks[at.rank];
     const bool follows =
-        at.position > 0 && timeline.ranks[at.rank][at.position - 1].finish == timed.start;
-    const ActionResults results = results_of(timed.action, index, schedule.stage_count());
+        at.position > 0 && intervals[at.position - 1].finish == intervals[at.position].start;
+    const ActionResults results =
+        results_of(schedule.ranks[at.rank][at.position], index, schedule.stage_count());
     if (follows) {
       --at.position;
     } else if (results.needed != ActionResults::kNone) {
@@ -87,11 +87,12 @@ std::vector<Spot> critical_path(const Schedule& schedule, const Timeline& timeli
 
 /// Moves that may shorten the path: at the borders of its blocks (runs on one rank), and of its
 /// weight gradients into earlier gaps.
-std::vector<Move> moves_along(const std::vector<Spot>& path, const Timeline& timeline) {
+std::vector<Move> moves_along(const std::vector<Spot>& path, const Schedule& schedule,
+                              const Timeline& timeline) {
   std::vector<Move> moves;
   const auto swap_with_next = [&](const Spot& first) {
-    const std::vector<TimedAction>& actions = timeline.ranks[first.rank];
-    if (depends(actions[first.position + 1].action, actions[first.position].action)) return;
+    const std::vector<Action>& actions = schedule.ranks[first.rank];
+    if (depends(actions[first.position + 1], actions[first.position])) return;
     moves.push_back({static_cast<int>(first.rank), first.position, first.position + 1});
   };
   const auto continues = [&](std::size_t step) {  // path[step + 1] runs right before path[step]
@@ -103,11 +104,12 @@ std::vector<Move> moves_along(const std::vector<Spot>& path, const Timeline& tim
     const bool ends_block = continues(step) && !continues(step + 1);
     if (continues(step) && (starts_block || ends_block)) swap_with_next(path[step + 1]);
     const Spot& spot = path[step];
-    const std::vector<TimedAction>& actions = timeline.ranks[spot.rank];
-    if (actions[spot.position].action.kind != ActionKind::kBackwardWeight) continue;
+    const std::vector<Action>& actions = schedule.ranks[spot.rank];
+    const std::vector<Interval>& intervals = timeline.ranks[spot.rank];
+    if (actions[spot.position].kind != ActionKind::kBackwardWeight) continue;
     for (std::size_t to = spot.position; to-- > 1;) {
-      if (depends(actions[spot.position].action, actions[to].action)) break;
-      if (actions[to].start > actions[to - 1].finish) {
+      if (depends(actions[spot.position], actions[to])) break;
+      if (intervals[to].start > intervals[to - 1].finish) {
         moves.push_back({static_cast<int>(spot.rank), spot.position, to});
       }
     }
@@ -150,7 +152,7 @@ class TabuSearch {
   /// The move to the shortest order, tabu ones only when they lead to the best so far.
   std::optional<Move> best_move(const Timeline& timeline) {
     std::optional<Move> best;
-    for (const Move& move : moves_along(critical_path(current_, timeline), timeline)) {
+    for (const Move& move : moves_along(critical_path(current_, timeline), current_, timeline)) {
       if (!affordable()) break;
       apply(current_, move);
       const bool fits = keeps_memory(move.rank);

@@ -13,6 +13,7 @@ namespace {
 
 /// Nominal time: a forward takes one slot, as do input and weight gradients.
 using Slot = std::int64_t;
+constexpr Slot kPending = -1;
 
 /// A tensor that goes from one rank to another in the slot in which it is made.
 struct Transfer {
@@ -31,22 +32,19 @@ struct NominalRun {
 NominalRun run_nominally(const Schedule& schedule) {
   NominalRun run;
   run.starts.resize(schedule.ranks.size());
-  std::vector<Slot> made(ResultIndex(schedule).size());
   std::vector<Slot> free(schedule.ranks.size(), 0);
-  walk(schedule, [&](int rank_index, const Action& action, const ActionResults& results) {
-    const auto rank = static_cast<std::size_t>(rank_index);
-    Slot start = free[rank];
-    if (results.needed != ActionResults::kNone) start = std::max(start, made[results.needed]);
-    run.starts[rank].push_back(start);
-    const Slot finish = start + (action.kind == ActionKind::kBackward ? 2 : 1);
-    free[rank] = finish;
-    if (results.made == ActionResults::kNone) return;
-    made[results.made] = finish;
-    const bool onwards = action.kind == ActionKind::kForward;
-    if (!apart(schedule, action.stage, action.stage + (onwards ? 1 : -1))) return;
-    const ActionKind kind = onwards ? ActionKind::kSendActivation : ActionKind::kSendGradient;
-    run.transfers.push_back(
-        {finish, rank_index % 2 == 1, {kind, false, action.stage, action.micro_batch}});
+  walk(schedule, kPending, [&](const Step<Slot>& step) {
+    const auto& [kind, overlapped, stage, micro_batch] = step.action;
+    Slot& free_at = free[static_cast<std::size_t>(step.rank)];
+    const Slot start = std::max(free_at, step.input);
+    run.starts[static_cast<std::size_t>(step.rank)].push_back(start);
+    free_at = start + (kind == ActionKind::kBackward ? 2 : 1);
+    if (step.travels) {
+      const bool onwards = kind == ActionKind::kForward;
+      const ActionKind send = onwards ? ActionKind::kSendActivation : ActionKind::kSendGradient;
+      run.transfers.push_back({free_at, step.rank % 2 == 1, {send, false, stage, micro_batch}});
+    }
+    return free_at;
   });
   std::ranges::sort(run.transfers);
   return run;

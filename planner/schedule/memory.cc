@@ -106,11 +106,14 @@ std::vector<std::vector<MemorySample>> memory_timeline(const Schedule& schedule,
                                                        const ScheduleCosts& costs,
                                                        const Timeline& timeline) {
   std::vector<std::vector<MemorySample>> samples;
-  for (const std::vector<TimedAction>& actions : timeline.ranks) {
+  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     RankLevel level(schedule, costs);
     std::vector<MemorySample>& of_rank = samples.emplace_back();
-    of_rank.reserve(actions.size());
-    for (const auto& [action, start, finish] : actions) {
+    of_rank.reserve(timeline.ranks[rank].size());
+    for (std::size_t position = 0; position < timeline.ranks[rank].size(); ++position) {
+      const Action& action = schedule.ranks[rank][position];
+      if (is_communication(action.kind)) continue;
+      const auto& [start, finish] = timeline.ranks[rank][position];
       of_rank.push_back({start, finish, level.pass(action)});
     }
   }

@@ -3,6 +3,7 @@
 #include "planner/schedule/walk.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
@@ -11,68 +12,47 @@
 namespace ppplan::planner {
 namespace {
 
-/// Finds the cost of an action; [stage][class] laid flat.
-class CostTable {
- public:
-  explicit CostTable(const ScheduleCosts& costs)
-      : class_of_micro_batch_(costs.class_of_micro_batch),
-        class_count_(costs.stages.empty() ? 0 : costs.stages.front().size()) {
-    for (const std::vector<StageCost>& classes : costs.stages) {
-      assert(classes.size() == class_count_);
-      for (const StageCost& cost : classes) costs_.push_back(&cost);
-    }
-  }
+constexpr Seconds kNever(std::numeric_limits<double>::infinity());
 
-  [[nodiscard]] const StageCost& of(std::int32_t stage, std::int32_t micro_batch) const {
-    const int class_index = class_of_micro_batch_[static_cast<std::size_t>(micro_batch)];
-    return *costs_[static_cast<std::size_t>(stage) * class_count_ +
-                   static_cast<std::size_t>(class_index)];
-  }
+/// Times of one stage and class, laid side by side: what each kind of action takes (communication
+/// takes no time of its own), then how long its result travels to another rank.
+struct ActionTimes {
+  explicit ActionTimes(const StageCost& cost, Seconds call_overhead)
+      : taken{cost.forward + call_overhead, cost.backward + call_overhead,
+              cost.backward_input + call_overhead, cost.backward_weight + call_overhead},
+        activation(cost.send_activation),
+        gradient(cost.send_gradient) {}
 
- private:
-  const std::vector<int>& class_of_micro_batch_;
-  std::size_t class_count_;
-  std::vector<const StageCost*> costs_;
+  std::array<Seconds, 8> taken;  ///< by ActionKind
+  Seconds activation;
+  Seconds gradient;
 };
 
-Seconds duration(const Action& action, const StageCost& cost) {
-  switch (action.kind) {
-    case ActionKind::kForward:
-      return cost.forward;
-    case ActionKind::kBackward:
-      return cost.backward;
-    case ActionKind::kBackwardInput:
-      return cost.backward_input;
-    case ActionKind::kBackwardWeight:
-      return cost.backward_weight;
-    default:
-      return Seconds(0);
-  }
-}
-
-/// Runs one step on ranks that become free at `free`, which is moved on; calls record(rank, timed
-/// action) for each action. False when the order is cyclic.
+/// Runs one step on ranks that become free at `free`, which is moved on; calls record(rank,
+/// interval) for each action. False when the order is cyclic.
 template <typename Record>
 bool run_step(const Schedule& schedule, const ScheduleCosts& costs, std::vector<Seconds>& free,
               Record&& record) {
-  const CostTable table(costs);
-  std::vector<Seconds> arrival(ResultIndex(schedule).size());
-  const std::vector<int>& rank_of_stage = schedule.rank_of_stage;
-  const auto run = [&](int rank, const Action& action, const ActionResults& results) {
-    const StageCost& cost = table.of(action.stage, action.micro_batch);
-    Seconds start = free[static_cast<std::size_t>(rank)];
-    if (results.needed != ActionResults::kNone) start = std::max(start, arrival[results.needed]);
-    const Seconds finish = start + duration(action, cost) + costs.call_overhead;
-    free[static_cast<std::size_t>(rank)] = finish;
-    record(rank, TimedAction{action, start, finish});
-    if (results.made == ActionResults::kNone) return;
-    const bool onwards = action.kind == ActionKind::kForward;
-    const auto user = static_cast<std::size_t>(action.stage) + (onwards ? 1 : SIZE_MAX);
-    const bool travels = user < rank_of_stage.size() && rank_of_stage[user] != rank;
-    const Seconds transfer = onwards ? cost.send_activation : cost.send_gradient;
-    arrival[results.made] = travels ? finish + transfer : finish;
+  const std::size_t class_count = costs.stages.empty() ? 0 : costs.stages.front().size();
+  std::vector<ActionTimes> table;  // [stage][class]
+  for (const std::vector<StageCost>& classes : costs.stages) {
+    assert(classes.size() == class_count);
+    for (const StageCost& cost : classes) table.emplace_back(cost, costs.call_overhead);
+  }
+  const auto run = [&](const Step<Seconds>& step) {
+    const auto micro_batch = static_cast<std::size_t>(step.action.micro_batch);
+    const auto class_index = static_cast<std::size_t>(costs.class_of_micro_batch[micro_batch]);
+    const auto stage = static_cast<std::size_t>(step.action.stage);
+    const ActionTimes& times = table[stage * class_count + class_index];
+    Seconds& free_at = free[static_cast<std::size_t>(step.rank)];
+    const Seconds start = std::max(free_at, step.input);
+    free_at = start + times.taken[static_cast<std::size_t>(step.action.kind)];
+    record(step.rank, Interval{start, free_at});
+    if (!step.travels) return free_at;
+    const bool onwards = step.action.kind == ActionKind::kForward;
+    return free_at + (onwards ? times.activation : times.gradient);
   };
-  const std::vector<std::size_t> reached = walk(schedule, run);
+  const std::vector<std::size_t> reached = walk(schedule, kNever, run);
   return std::ranges::equal(reached, schedule.ranks, {}, {}, &std::vector<Action>::size);
 }
 
@@ -112,9 +92,9 @@ Timeline simulate(const Schedule& schedule, const ScheduleCosts& costs) {
     timeline.ranks[rank].reserve(schedule.ranks[rank].size());
   }
   std::vector<Seconds> free(schedule.ranks.size(), Seconds(0));
-  run_step(schedule, costs, free, [&](int rank, const TimedAction& timed) {
-    timeline.ranks[static_cast<std::size_t>(rank)].push_back(timed);
-    timeline.busy[static_cast<std::size_t>(rank)] += timed.finish - timed.start;
+  run_step(schedule, costs, free, [&](int rank, const Interval& interval) {
+    timeline.ranks[static_cast<std::size_t>(rank)].push_back(interval);
+    timeline.busy[static_cast<std::size_t>(rank)] += interval.finish - interval.start;
   });
   timeline.makespan = *std::ranges::max_element(free);
   return timeline;
@@ -122,8 +102,8 @@ Timeline simulate(const Schedule& schedule, const ScheduleCosts& costs) {
 
 Seconds makespan(const Schedule& schedule, const ScheduleCosts& costs) {
   std::vector<Seconds> free(schedule.ranks.size(), Seconds(0));
-  const bool whole = run_step(schedule, costs, free, [](int, const TimedAction&) {});
-  return whole ? *std::ranges::max_element(free) : Seconds(std::numeric_limits<double>::infinity());
+  const bool whole = run_step(schedule, costs, free, [](int, const Interval&) {});
+  return whole ? *std::ranges::max_element(free) : kNever;
 }
 
 Seconds steady_period(const Schedule& schedule, const ScheduleCosts& costs) {
@@ -132,7 +112,7 @@ Seconds steady_period(const Schedule& schedule, const ScheduleCosts& costs) {
   std::vector<Seconds> ends;
   for (int step = 0; step < kMostSteps; ++step) {
     const std::vector<Seconds> before = free;
-    run_step(schedule, costs, free, [](int, const TimedAction&) {});
+    run_step(schedule, costs, free, [](int, const Interval&) {});
     ends.push_back(*std::ranges::max_element(free));
     const Seconds period = free[0] - before[0];
     bool settled = true;

@@ -41,15 +41,17 @@ struct RankTimes {
 /// Costs in which each stage takes its share of its rank's times (one class; no memory).
 ScheduleCosts uniform_costs(const Schedule& schedule, const RankTimes& times);
 
-struct TimedAction {
-  Action action;
+/// When one action runs.
+struct Interval {
   Seconds start{0};
   Seconds finish{0};
 };
 
 struct Timeline {
-  std::vector<std::vector<TimedAction>> ranks;  ///< compute actions, in order
-  std::vector<Seconds> busy;                    ///< by rank: time computing
+  /// [rank][position] is when the schedule's action of that place runs; communication takes no
+  /// time. (Times alone: writing them to fresh memory is most of what a long simulation costs.)
+  std::vector<std::vector<Interval>> ranks;
+  std::vector<Seconds> busy;  ///< by rank: time computing
   Seconds makespan{0};
   /// 1 - sum(busy) / (ranks * makespan); 0 for an empty timeline.
   [[nodiscard]] double bubble() const;

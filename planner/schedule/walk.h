@@ -1,5 +1,5 @@
-// Visits the compute actions of a schedule in an order that respects every dependency. The checker,
-// the lowering and the simulator share it.
+// Visits the actions of a schedule in an order that respects every dependency. The checker, the
+// lowering and the simulator share it.
 #pragma once
 
 #include "planner/schedule/schedule.h"
@@ -66,18 +66,29 @@ inline ActionResults results_of(const Action& action, const ResultIndex& index, 
   return results;
 }
 
-/// Calls visit(rank, action, results) for every compute action, each rank's in its own order and
-/// each after the action whose result it needs. Communication is passed over. Returns by rank how
-/// many actions were reached: fewer than there are when the order is cyclic. A rank runs on until
-/// it must wait, and the maker of the awaited result wakes it: O(actions), deterministic.
+/// One action that a walk has come to.
+template <typename Result>
+struct Step {
+  int rank = 0;
+  const Action& action;
+  Result input;          ///< what visiting the maker of its input gave; Result{} when it needs none
+  bool travels = false;  ///< its result goes to another rank
+};
+
+/// Calls visit(step) for every action: each rank's in its own order, and each after the action
+/// whose result it needs; communication needs nothing here. What visit returns is the input of the
+/// action that waits for it: any value but `pending`, which marks what is not made yet. Returns by
+/// rank how many actions were reached: fewer than there are when the order is cyclic. A rank runs
+/// on until it must wait, and the maker of the awaited result wakes it: O(actions), deterministic.
 /// Precondition: stages and micro-batches are in range.
-template <typename Visit>
-std::vector<std::size_t> walk(const Schedule& schedule, Visit&& visit) {
-  enum : std::uint8_t { kPending, kMade, kAwaited };
+template <typename Result, typename Visit>
+std::vector<std::size_t> walk(const Schedule& schedule, const Result pending, Visit&& visit) {
   const ResultIndex index(schedule);
+  const std::size_t rank_count = schedule.ranks.size();
   const int stage_count = schedule.stage_count();
-  std::vector<std::uint8_t> state(index.size(), kPending);
-  std::vector<std::size_t> reached(schedule.ranks.size(), 0);
+  std::vector<Result> made(index.size(), pending);
+  std::vector<std::size_t> awaited(rank_count, ActionResults::kNone);  // by rank, one result
+  std::vector<std::size_t> reached(rank_count, 0);
   std::vector<int> runnable;
   for (int rank = schedule.rank_count() - 1; rank >= 0; --rank) runnable.push_back(rank);
   while (!runnable.empty()) {
@@ -87,20 +98,27 @@ std::vector<std::size_t> walk(const Schedule& schedule, Visit&& visit) {
     std::size_t position = reached[static_cast<std::size_t>(rank)];
     for (; position < actions.size(); ++position) {
       const Action& action = actions[position];
-      if (is_communication(action.kind)) continue;
       const ActionResults results = results_of(action, index, stage_count);
-      if (results.needed != ActionResults::kNone && state[results.needed] != kMade) {
-        state[results.needed] = kAwaited;
-        break;
+      Result input{};
+      if (results.needed != ActionResults::kNone) {
+        input = made[results.needed];
+        if (input == pending) {
+          awaited[static_cast<std::size_t>(rank)] = results.needed;
+          break;
+        }
       }
-      visit(rank, action, results);
+      const int user = action.stage + (action.kind == ActionKind::kForward ? 1 : -1);
+      const bool used = results.made != ActionResults::kNone && user >= 0 && user < stage_count;
+      const int user_rank = used ? schedule.rank_of_stage[static_cast<std::size_t>(user)] : rank;
+      const Result result = visit(Step<Result>{rank, action, input, user_rank != rank});
       if (results.made == ActionResults::kNone) continue;
-      if (state[results.made] == kAwaited) {
-        const int user = action.stage + (action.kind == ActionKind::kForward ? 1 : -1);
-        const int waiting = schedule.rank_of_stage[static_cast<std::size_t>(user)];
-        if (waiting != rank) runnable.push_back(waiting);
+      made[results.made] = result;
+      if (user_rank != rank && awaited[static_cast<std::size_t>(user_rank)] == results.made) {
+        runnable.push_back(user_rank);
+        // Where ranks are many their next actions are in no cache: fetched while this one runs on.
+        const auto user_at = static_cast<std::size_t>(user_rank);
+        __builtin_prefetch(schedule.ranks[user_at].data() + reached[user_at]);
       }
-      state[results.made] = kMade;
     }
     reached[static_cast<std::size_t>(rank)] = position;
   }

@@ -218,7 +218,8 @@ std::string plan_text(const PlanView& view, const TableOptions& options) {
   const Plan& plan = *view.plan;
   std::string text = headline(plan) + wrapped(plan.verdict.sentence, options.width);
   text += '\n' + stages_text(plan, options);
-  text += '\n' + timeline_text(*view.timeline, {.width = options.width, .style = options.style});
+  text += '\n' + timeline_text(*view.schedule, *view.timeline,
+                               {.width = options.width, .style = options.style});
   text += '\n' + memory_text(view, options);
   if (!plan.runners_up.empty()) text += '\n' + losers_text(plan, options);
   if (!view.search.empty()) text += '\n' + wrapped(view.search, options.width);

@@ -13,7 +13,8 @@ namespace ppplan::render {
 /// A plan with what its document leaves out.
 struct PlanView {
   const Plan* plan = nullptr;
-  const planner::Timeline* timeline = nullptr;  ///< of one step
+  const planner::Schedule* schedule = nullptr;  ///< its actions
+  const planner::Timeline* timeline = nullptr;  ///< of one step of them
   std::vector<Bytes> allowed;                   ///< memory limit by rank
   std::string search;  ///< how it was found, in a sentence without a full stop
 };

@@ -18,7 +18,8 @@ namespace {
 
 using planner::Action;
 using planner::ActionKind;
-using planner::TimedAction;
+using planner::Interval;
+using planner::Schedule;
 using planner::Timeline;
 
 /// How a kind of action looks. `fill` follows its name where there is room.
@@ -50,10 +51,10 @@ std::size_t look_of(ActionKind kind) {
 /// What names must tell apart: stages only where a rank has several.
 enum class Naming { kMicroBatch, kStageAndMicroBatch };
 
-Naming naming_of(const Timeline& timeline) {
-  for (const std::vector<TimedAction>& actions : timeline.ranks) {
-    const auto other_stage = [&](const TimedAction& timed) {
-      return timed.action.stage != actions.front().action.stage;
+Naming naming_of(const Schedule& schedule) {
+  for (const std::vector<Action>& actions : schedule.ranks) {
+    const auto other_stage = [&](const Action& action) {
+      return action.stage != actions.front().stage;
     };
     if (std::ranges::any_of(actions, other_stage)) return Naming::kStageAndMicroBatch;
   }
@@ -67,12 +68,15 @@ std::string name_of(const Action& action, Naming naming) {
 }
 
 /// Columns for the whole time: as few as let the shortest action show its name, at most `most`.
-std::size_t columns_for(const Timeline& timeline, Naming naming, std::size_t most) {
+std::size_t columns_for(const Schedule& schedule, const Timeline& timeline, Naming naming,
+                        std::size_t most) {
   double columns = 1.0;
-  for (const std::vector<TimedAction>& actions : timeline.ranks) {
-    for (const auto& [action, start, finish] : actions) {
+  for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
+    for (std::size_t position = 0; position < timeline.ranks[rank].size(); ++position) {
+      const auto& [start, finish] = timeline.ranks[rank][position];
       if (finish <= start) continue;
-      const auto letters = static_cast<double>(name_of(action, naming).size());
+      const std::string name = name_of(schedule.ranks[rank][position], naming);
+      const auto letters = static_cast<double>(name.size());
       columns = std::max(columns, letters * (timeline.makespan / (finish - start)));
       if (columns >= static_cast<double>(most)) return most;
     }
@@ -86,14 +90,14 @@ class RankLine {
   RankLine(std::size_t columns, Seconds makespan)
       : shares_(columns), cells_(columns), column_time_(makespan / static_cast<double>(columns)) {}
 
-  void add(const TimedAction& timed) {
-    const double begin = timed.start / column_time_;
-    const double end = std::min(timed.finish / column_time_, static_cast<double>(cells_.size()));
+  void add(const Action& action, const Interval& interval) {
+    const double begin = interval.start / column_time_;
+    const double end = std::min(interval.finish / column_time_, static_cast<double>(cells_.size()));
     for (auto column = static_cast<std::size_t>(begin); static_cast<double>(column) < end;
          ++column) {
       const auto left = static_cast<double>(column);
       const double share = std::min(end, left + 1.0) - std::max(begin, left);
-      shares_[column][look_of(timed.action.kind)] += static_cast<float>(share);
+      shares_[column][look_of(action.kind)] += static_cast<float>(share);
     }
   }
 
@@ -109,16 +113,16 @@ class RankLine {
   }
 
   /// Writes the name into the columns of which the action fills at least half.
-  void name(const TimedAction& timed, Naming naming) {
-    const auto begin = static_cast<std::size_t>(std::lround(timed.start / column_time_));
-    const auto end =
-        std::min(static_cast<std::size_t>(std::lround(timed.finish / column_time_)), cells_.size());
-    std::string text = name_of(timed.action, naming);
-    if (end < begin + text.size()) text = name_of(timed.action, Naming::kMicroBatch);
+  void name(const Action& action, const Interval& interval, Naming naming) {
+    const auto begin = static_cast<std::size_t>(std::lround(interval.start / column_time_));
+    const auto end = std::min(static_cast<std::size_t>(std::lround(interval.finish / column_time_)),
+                              cells_.size());
+    std::string text = name_of(action, naming);
+    if (end < begin + text.size()) text = name_of(action, Naming::kMicroBatch);
     if (end < begin + text.size()) return;
     for (std::size_t column = begin; column < end; ++column) {
       const std::size_t letter = column - begin;
-      cells_[column] = {look_of(timed.action.kind), letter < text.size() ? text[letter] : '\0'};
+      cells_[column] = {look_of(action.kind), letter < text.size() ? text[letter] : '\0'};
     }
   }
 
@@ -147,11 +151,12 @@ class RankLine {
   Seconds column_time_;
 };
 
-std::string legend(const Timeline& timeline) {
+std::string legend(const Schedule& schedule) {
   std::set<std::size_t> looks;
-  for (const std::vector<TimedAction>& actions : timeline.ranks) {
-    for (const TimedAction& timed : actions) looks.insert(look_of(timed.action.kind));
+  for (const std::vector<Action>& actions : schedule.ranks) {
+    for (const Action& action : actions) looks.insert(look_of(action.kind));
   }
+  looks.erase(kIdle);
   std::string line;
   for (const std::size_t look : looks) {
     line +=
@@ -162,16 +167,17 @@ std::string legend(const Timeline& timeline) {
 
 }  // namespace
 
-std::string timeline_text(const Timeline& timeline, const TimelineOptions& options) {
+std::string timeline_text(const Schedule& schedule, const Timeline& timeline,
+                          const TimelineOptions& options) {
   const std::size_t rank_count = timeline.ranks.size();
   if (rank_count == 0 || timeline.makespan <= Seconds(0)) return {};
   const std::size_t digits = std::to_string(rank_count - 1).size();
   const std::size_t frame = std::string_view("rank  ||").size() + digits;
-  const Naming naming = naming_of(timeline);
+  const Naming naming = naming_of(schedule);
   const std::string length = ppplan::human(timeline.makespan);
-  const std::size_t columns =
-      std::max(columns_for(timeline, naming, std::max<std::size_t>(options.width, 40) - frame),
-               length.size() + 4);
+  const std::size_t columns = std::max(
+      columns_for(schedule, timeline, naming, std::max<std::size_t>(options.width, 40) - frame),
+      length.size() + 4);
   const std::size_t head = (options.most_ranks + 1) / 2;
   const bool all = rank_count <= options.most_ranks;
   std::string text;
@@ -183,13 +189,17 @@ std::string timeline_text(const Timeline& timeline, const TimelineOptions& optio
       if (rank >= rank_count) break;
     }
     RankLine line(columns, timeline.makespan);
-    for (const TimedAction& timed : timeline.ranks[rank]) line.add(timed);
+    const std::vector<Action>& actions = schedule.ranks[rank];
+    const std::vector<Interval>& intervals = timeline.ranks[rank];
+    for (std::size_t at = 0; at < intervals.size(); ++at) line.add(actions[at], intervals[at]);
     line.settle();
-    for (const TimedAction& timed : timeline.ranks[rank]) line.name(timed, naming);
+    for (std::size_t at = 0; at < intervals.size(); ++at) {
+      line.name(actions[at], intervals[at], naming);
+    }
     text += fmt::format("rank {:>{}} │{}│\n", rank, digits, line.text(options.style));
   }
   text += fmt::format("{:>{}}0 s{:>{}}\n", "", frame - 1, length, columns - 3);
-  return text + legend(timeline) + '\n';
+  return text + legend(schedule) + '\n';
 }
 
 }  // namespace ppplan::render

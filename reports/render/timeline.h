@@ -23,7 +23,9 @@ struct TimelineOptions {
 ///   F forward  B backward
 ///
 /// Not wider than `width`: where an action is too short for its name it is drawn by its letter, and
-/// a column shows what fills most of it. O(actions + ranks * width).
-std::string timeline_text(const planner::Timeline& timeline, const TimelineOptions& options = {});
+/// a column shows what fills most of it. `timeline` is that of simulating `schedule`. O(actions +
+/// ranks * width).
+std::string timeline_text(const planner::Schedule& schedule, const planner::Timeline& timeline,
+                          const TimelineOptions& options = {});
 
 }  // namespace ppplan::render

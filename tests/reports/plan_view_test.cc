@@ -33,6 +33,7 @@ std::string shown(const Profile& profile, const planner::PartitionOptions& optio
   const auto answer = planner::partition(profile, options);
   const auto& planned = std::get<planner::Planned>(answer);
   return plan_text({.plan = &planned.plan,
+                    .schedule = &planned.schedule,
                     .timeline = &planned.timeline,
                     .allowed = planned.allowed,
                     .search = "found by looking"});

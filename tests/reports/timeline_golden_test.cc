@@ -16,7 +16,8 @@ TEST_CASE("timeline: each named schedule of 4 ranks and 8 micro-batches looks as
     CAPTURE(name);
     const auto schedule = std::get<Schedule>(
         make_schedule(name, {.rank_count = 4, .micro_batch_count = 8, .virtual_count = 2}));
-    tests::check_golden(render::timeline_text(simulate(schedule, uniform_costs(schedule, {}))),
-                        "timeline/" + name + ".txt");
+    tests::check_golden(
+        render::timeline_text(schedule, simulate(schedule, uniform_costs(schedule, {}))),
+        "timeline/" + name + ".txt");
   }
 }

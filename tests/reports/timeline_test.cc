@@ -14,16 +14,17 @@ using namespace ppplan::planner;
 
 namespace {
 
-Timeline run(const char* name, int rank_count, int micro_batch_count) {
+std::string drawn(const char* name, int rank_count, int micro_batch_count,
+                  const render::TimelineOptions& options = {}) {
   const auto schedule = std::get<Schedule>(
       make_schedule(name, {.rank_count = rank_count, .micro_batch_count = micro_batch_count}));
-  return simulate(schedule, uniform_costs(schedule, {}));
+  return render::timeline_text(schedule, simulate(schedule, uniform_costs(schedule, {})), options);
 }
 
 }  // namespace
 
 TEST_CASE("timeline: a small schedule is drawn to scale with its names") {
-  CHECK(render::timeline_text(run("gpipe", 2, 2)) ==
+  CHECK(drawn("gpipe", 2, 2) ==
         "rank 0 │F0F1      B0══B1══│\n"
         "rank 1 │  F0F1B0══B1══    │\n"
         "        0 s         9.00 s\n"
@@ -33,8 +34,8 @@ TEST_CASE("timeline: a small schedule is drawn to scale with its names") {
 TEST_CASE("timeline: no line is wider than asked, whatever the schedule") {
   for (const int micro_batch_count : {1, 7, 100, 3000}) {
     for (const std::size_t width : {40, 80, 100}) {
-      std::istringstream lines(render::timeline_text(run("1f1b", 11, micro_batch_count),
-                                                     {.width = width, .most_ranks = 4}));
+      std::istringstream lines(
+          drawn("1f1b", 11, micro_batch_count, {.width = width, .most_ranks = 4}));
       int count = 0;
       for (std::string line; std::getline(lines, line); ++count) {
         CHECK(render::display_width(line) <= width);
@@ -45,13 +46,12 @@ TEST_CASE("timeline: no line is wider than asked, whatever the schedule") {
 }
 
 TEST_CASE("timeline: colours appear only when asked, and end where their action ends") {
-  const Timeline timeline = run("gpipe", 1, 1);
-  CHECK(render::timeline_text(timeline).find('\x1b') == std::string::npos);
-  const std::string text = render::timeline_text(timeline, {.style = render::Style::kColored});
+  CHECK(drawn("gpipe", 1, 1).find('\x1b') == std::string::npos);
+  const std::string text = drawn("gpipe", 1, 1, {.style = render::Style::kColored});
   CHECK(text.find("\x1b[30;44mF0") != std::string::npos);
   CHECK(text.find("\x1b[0m│") != std::string::npos);
 }
 
 TEST_CASE("timeline: nothing to draw is no picture") {
-  CHECK(render::timeline_text(Timeline{}).empty());
+  CHECK(render::timeline_text(Schedule{}, Timeline{}).empty());
 }
