@@ -1,6 +1,8 @@
-// ppplan profile: times every kind of layer of a model, and the link, on this machine.
+// ppplan profile: times every kind of layer of a model, and the link, on this machine; or estimates
+// them for another.
 #include "reports/documents/profile.h"
 
+#include "cli/profile_estimate.h"
 #include "cli/shell.h"
 #include "cli/validators.h"
 #include "cli/workers.h"
@@ -17,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -32,13 +35,16 @@ namespace fs = std::filesystem;
 
 /// Without --sequence-lengths: long enough to keep a core busy, short enough for a minute in all.
 constexpr std::int64_t kUsualSequence = 128;
+/// Without --micro-batches.
+constexpr std::array kUsualMicroBatches = {1, 2, 4};
 
 struct ProfileOptions {
   std::string model;
   profiler::LoadOptions load;
   std::string output;
-  std::vector<int> micro_batches{1, 2, 4};
+  std::vector<int> micro_batches;
   std::vector<std::int64_t> sequences;
+  EstimateArguments estimate;
   int worker_count = 2;
   std::optional<int> threads;
   double target_spread = 0.03;
@@ -85,8 +91,9 @@ ProfileJob make_job(const ProfileOptions& options, const profiler::LoadedModel& 
   if (job.sequences.empty()) {
     job.sequences = {std::min(kUsualSequence, loaded.model.max_sequence)};
   }
-  sort_unique(job.micro_batches);
-  sort_unique(job.sequences);
+  if (job.micro_batches.empty()) {
+    job.micro_batches = {kUsualMicroBatches.begin(), kUsualMicroBatches.end()};
+  }
   job.target_spread = options.target_spread;
   job.row_budget = Seconds(options.row_budget_s);
   job.rendezvous.timeout = Seconds(options.timeout_s);
@@ -145,17 +152,23 @@ void run_workers(const ProfileOptions& options, ProfileJob& job, const fs::path&
   progress.finish();
 }
 
-void profile_verb(const ProfileOptions& options, const Shell& shell) {
-  const std::unique_ptr<Progress> progress = shell.progress();
-  const profiler::LoadedModel loaded = profiler::load_model(options.model, options.load);
-  for (const std::string& warning : loaded.warnings) progress->note("warning: " + warning);
-  ProfileJob job = make_job(options, loaded);
-  for (const std::int64_t sequence : job.sequences) {
+/// Reads the model and says what is odd about it and about the sequences asked for.
+profiler::LoadedModel load(const ProfileOptions& options, Progress& progress) {
+  profiler::LoadedModel loaded = profiler::load_model(options.model, options.load);
+  for (const std::string& warning : loaded.warnings) progress.note("warning: " + warning);
+  for (const std::int64_t sequence : options.sequences) {
     profiler::check_sequence(loaded.model, sequence);
     if (const auto warning = profiler::sequence_warning(loaded.model, sequence)) {
-      progress->note("warning: " + *warning);
+      progress.note("warning: " + *warning);
     }
   }
+  return loaded;
+}
+
+void measure_profile(const ProfileOptions& options, const profiler::LoadedModel& loaded,
+                     const Shell& shell) {
+  const std::unique_ptr<Progress> progress = shell.progress();
+  ProfileJob job = make_job(options, loaded);
   if (const auto warning = placement_warning(job.workers)) progress->note("warning: " + *warning);
 
   check_memory(job);
@@ -172,40 +185,61 @@ void profile_verb(const ProfileOptions& options, const Shell& shell) {
                              options.output, options.output));
 }
 
+void profile_verb(ProfileOptions& options, const Shell& shell) {
+  sort_unique(options.micro_batches);
+  sort_unique(options.sequences);
+  sort_unique(options.estimate.tensor_degrees);
+  const profiler::LoadedModel loaded = load(options, *shell.progress());
+  if (options.estimate.device) {
+    estimate_profile(options.estimate, loaded, options.micro_batches, options.sequences,
+                     options.output, shell);
+  } else {
+    measure_profile(options, loaded, shell);
+  }
+}
+
 void add_grid_options(CLI::App& verb, ProfileOptions& options) {
   verb.add_option("--layers", options.load.layer_count, "Keep only the first N blocks")
       ->option_text("N");
-  verb.add_option("--micro-batches", options.micro_batches, "Samples to measure at [1,2,4]")
+  verb.add_option("--micro-batches", options.micro_batches,
+                  "Samples to measure at [1,2,4; estimated 1,2,4,8]")
       ->delimiter(',')
       ->check(CLI::Range(1, 1'000'000))
       ->option_text("LIST");
   verb.add_option("--sequence-lengths", options.sequences,
-                  "Tokens a sample to measure at [128, or the model's positions]")
+                  "Tokens a sample to measure at [128, estimated 4096; or the model's positions]")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->option_text("LIST");
 }
 
-void add_measuring_options(CLI::App& verb, ProfileOptions& options) {
+/// Each contradicts `estimate`.
+void add_measuring_options(CLI::App& verb, ProfileOptions& options, CLI::Option* estimate) {
   verb.add_option("--workers", options.worker_count,
                   "Local workers, as many as the plan will have ranks here [2]")
+      ->excludes(estimate)
       ->check(CLI::Range(1, 1024))
       ->option_text("N");
   verb.add_option("--threads", options.threads, "Of a worker [its share of the cores]")
+      ->excludes(estimate)
       ->check(CLI::Range(1, 4096))
       ->option_text("T");
   verb.add_option("--target-spread", options.target_spread,
                   "Repeat until a median is known this well [0.03]")
+      ->excludes(estimate)
       ->check(finite_range(1e-6, 1.0))
       ->option_text("X");
   verb.add_option("--row-budget", options.row_budget_s,
                   "Seconds after which a row counts as unstable [2]")
+      ->excludes(estimate)
       ->check(finite_range(1e-3, 86400.0))
       ->option_text("S");
   verb.add_option("--timeout", options.timeout_s, "Seconds a worker waits for a silent peer [60]")
+      ->excludes(estimate)
       ->check(finite_range(1.0, 86400.0))
       ->option_text("S");
   verb.add_option("--worker", options.worker, "Worker program [ppplan-worker beside ppplan]")
+      ->excludes(estimate)
       ->option_text("PATH");
 }
 
@@ -213,15 +247,16 @@ void add_measuring_options(CLI::App& verb, ProfileOptions& options) {
 
 void add_profile(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<ProfileOptions>();
-  CLI::App* verb =
-      app.add_subcommand("profile", "Measure a model's layers and the link on this machine");
+  CLI::App* verb = app.add_subcommand(
+      "profile",
+      "Measure a model's layers and the link on this machine, or estimate them for another");
   verb->add_option("MODEL", options->model, "Hugging Face config.json, or its folder")->required();
   verb->add_option("-o,--output", options->output,
                    "profile.yaml to write, or - for standard output")
       ->required()
       ->option_text("FILE");
   add_grid_options(*verb, *options);
-  add_measuring_options(*verb, *options);
+  add_measuring_options(*verb, *options, add_estimate_options(*verb, options->estimate));
   verb->callback([options, &shell] { profile_verb(*options, shell); });
 }
 

@@ -41,13 +41,6 @@ void add(Bytes& total, Bytes more) {
   total.count = sum(total.count, more.count);
 }
 
-/// Positions a token attends to, averaged over a sample: itself and up to W - 1 before it.
-double mean_context(std::int64_t sequence, std::optional<std::int64_t> window) {
-  const auto s = static_cast<double>(sequence);
-  const double w = std::min(s, static_cast<double>(window.value_or(sequence)));
-  return (w * (w + 1.0) / 2.0 + (s - w) * w) / s;
-}
-
 /// Walks a program, giving every assigned value its size and noting what backward will need.
 class Walk {
  public:
@@ -224,6 +217,12 @@ LayerCounts count_model(const Model& model, const CountOptions& options) {
   }
   set_parameters(total, parameter_count(model), options.precision);
   return total;
+}
+
+double mean_context(std::int64_t sequence, std::optional<std::int64_t> window) {
+  const auto s = static_cast<double>(sequence);
+  const double w = std::min(s, static_cast<double>(window.value_or(sequence)));
+  return (w * (w + 1.0) / 2.0 + (s - w) * w) / s;
 }
 
 void check_sequence(const Model& model, std::int64_t sequence) {

@@ -69,6 +69,10 @@ LayerCounts count_layer(const Model& model, int layer, const CountOptions& optio
 /// The sum of count_layer over all layers. O(layers + operators).
 LayerCounts count_model(const Model& model, const CountOptions& options);
 
+/// Positions a token attends to, averaged over a sample: itself and those before it, at most
+/// `window` in all.
+double mean_context(std::int64_t sequence, std::optional<std::int64_t> window);
+
 /// Refuses a sample longer than the positions a model has learned (rotary models have no such
 /// table) with Error(kBadInput).
 void check_sequence(const Model& model, std::int64_t sequence);
