@@ -11,8 +11,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace ppplan::cli {
 namespace {
@@ -103,8 +104,9 @@ CLI::Option* add_estimate_options(CLI::App& verb, EstimateArguments& arguments) 
       ->option_text("NAME");
   verb.add_flag_callback(
           "--dropout", [&arguments] { arguments.options.dropout = true; },
-          "Count the masks of dropout, which configurations do not tell")
-      ->needs(estimate);
+          "Count dropout's masks; which models are trained with, configurations do not tell")
+      ->needs(estimate)
+      ->option_text(" ");
   return estimate;
 }
 
@@ -112,6 +114,11 @@ void estimate_profile(const EstimateArguments& arguments, const profiler::Loaded
                       const std::vector<int>& micro_batches,
                       const std::vector<std::int64_t>& sequences, const std::string& output,
                       const Shell& shell) {
+  std::error_code absent;
+  if (std::filesystem::equivalent(*arguments.device, output, absent)) {
+    throw Error(Failure::kBadInput, fmt::format("-o {}: that is the device itself", output),
+                "give the profile a name of its own: -o profile.yaml");
+  }
   const EstimateOptions options = complete(arguments, loaded.model, micro_batches, sequences);
   OutputFile file(output);
   Profile profile = profiler::estimate(loaded.model, options);

@@ -107,7 +107,7 @@ class KindEstimate {
                                       (has_own_weights ? 1.0 : 2.0) * p.parameter_bytes);
     return {.kind = kind_,
             .sharding = {.tensor = program_.tensor},
-            .step = {.median = roofline_.stream(moved)},
+            .step = {.median = roofline_.stream(moved).total()},
             .parameters = Bytes{count * p.parameter_bytes},
             .gradients = Bytes{count * p.gradient_bytes},
             .optimizer_state = Bytes{count * p.optimizer_bytes}};

@@ -12,23 +12,23 @@ using Kind = ProgramStep::Kind;
 
 /// The time of all chunks of `shape.tokens` tokens, the last of which may be shorter.
 template <typename Time>
-Seconds by_chunks(const PassShape& shape, const Time& time) {
+KernelTime by_chunks(const PassShape& shape, const Time& time) {
   const std::int64_t rest = shape.tokens % shape.chunk;
-  Seconds sum = static_cast<double>(shape.tokens / shape.chunk) * time(shape.chunk);
+  KernelTime sum = static_cast<double>(shape.tokens / shape.chunk) * time(shape.chunk);
   if (rest > 0) sum += time(rest);
   return sum;
 }
 
-Seconds backward_of(const StepTimes& times, const ProgramStep& step, std::int64_t tokens) {
+KernelTime backward_of(const StepTimes& times, const ProgramStep& step, std::int64_t tokens) {
   return times.input_gradients(step, tokens) + times.weight_gradients(step, tokens);
 }
 
 /// Full recompute and backward in chunks, in all.
-Seconds chunked_backward(const StepTimes& times, const PassShape& shape) {
+KernelTime chunked_backward(const StepTimes& times, const PassShape& shape) {
   const ShardedProgram& program = times.program();
   const std::vector<ProgramPart> parts = parts_of(program);
   const std::vector<ValueUse> uses = value_uses(program, parts);
-  Seconds sum{0};
+  KernelTime sum;
   for (std::size_t index = 0; index < parts.size(); ++index) {
     const ProgramPart& part = parts[index];
     for (std::size_t step = part.first; step < part.last; ++step) {
@@ -52,23 +52,31 @@ Seconds chunked_backward(const StepTimes& times, const PassShape& shape) {
 }
 
 /// A head that makes its logits in chunks, once in forward and again in backward.
-PassTimes chunked_head(const StepTimes& times, const PassShape& shape, PassTimes plain) {
-  PassTimes result = plain;
+struct ChunkedHead {
+  KernelTime forward;
+  KernelTime backward;
+};
+
+ChunkedHead chunked_head(const StepTimes& times, const PassShape& shape) {
+  ChunkedHead head;
   for (const ProgramStep& step : times.program().steps) {
-    if (step.kind != Kind::kCrossEntropy) continue;
-    const Seconds forward =
-        by_chunks(shape, [&](std::int64_t tokens) { return times.forward(step, tokens); });
-    result.forward += forward - times.forward(step, shape.tokens);
-    result.backward +=
-        forward - backward_of(times, step, shape.tokens) +
-        by_chunks(shape, [&](std::int64_t tokens) { return backward_of(times, step, tokens); });
+    if (step.kind != Kind::kCrossEntropy) {
+      head.forward += times.forward(step, shape.tokens);
+      head.backward += backward_of(times, step, shape.tokens);
+      continue;
+    }
+    const auto forward = [&](std::int64_t tokens) { return times.forward(step, tokens); };
+    head.forward += by_chunks(shape, forward);
+    head.backward += by_chunks(shape, [&](std::int64_t tokens) {
+      return forward(tokens) + backward_of(times, step, tokens);
+    });
   }
-  return result;
+  return head;
 }
 
 }  // namespace
 
-Seconds StepTimes::product(double rows, double inner, double columns) const {
+KernelTime StepTimes::product(double rows, double inner, double columns) const {
   const double numbers = rows * inner + inner * columns + rows * columns;
   return roofline_->product({.rows = rows,
                              .inner = inner,
@@ -83,7 +91,8 @@ double StepTimes::attention_flops(const ProgramStep& step, std::int64_t tokens) 
 }
 
 /// Products of [S,E] x [E,S] or [S,S] x [S,E], one a sample and head in one kernel.
-Seconds StepTimes::scores(const ProgramStep& step, std::int64_t tokens, int product_count) const {
+KernelTime StepTimes::scores(const ProgramStep& step, std::int64_t tokens,
+                             int product_count) const {
   const auto s = static_cast<double>(sequence_);
   const auto e = static_cast<double>(step.attention.head_size);
   const double heads = static_cast<double>(step.attention.heads) * static_cast<double>(tokens) / s;
@@ -95,11 +104,11 @@ Seconds StepTimes::scores(const ProgramStep& step, std::int64_t tokens, int prod
                              .count = heads});
 }
 
-Seconds StepTimes::forward(const ProgramStep& step, std::int64_t tokens) const {
+KernelTime StepTimes::forward(const ProgramStep& step, std::int64_t tokens) const {
   const auto n = static_cast<double>(tokens);
   const auto inner = static_cast<double>(step.product.inner);
   const auto columns = static_cast<double>(step.product.columns);
-  Seconds sum = roofline_->stream(step.forward_bytes * n);
+  KernelTime sum = roofline_->stream(step.forward_bytes * n);
   if (step.kind == Kind::kProduct || step.kind == Kind::kCrossEntropy) {
     sum += product(n, inner, columns);
   } else if (step.kind == Kind::kAttention) {
@@ -110,9 +119,9 @@ Seconds StepTimes::forward(const ProgramStep& step, std::int64_t tokens) const {
   return sum;
 }
 
-Seconds StepTimes::input_gradients(const ProgramStep& step, std::int64_t tokens) const {
+KernelTime StepTimes::input_gradients(const ProgramStep& step, std::int64_t tokens) const {
   const auto n = static_cast<double>(tokens);
-  Seconds sum = roofline_->stream(step.backward_bytes * n);
+  KernelTime sum = roofline_->stream(step.backward_bytes * n);
   if (step.kind == Kind::kProduct || step.kind == Kind::kCrossEntropy) {
     sum += product(n, static_cast<double>(step.product.columns),
                    static_cast<double>(step.product.inner));
@@ -125,9 +134,9 @@ Seconds StepTimes::input_gradients(const ProgramStep& step, std::int64_t tokens)
   return sum;
 }
 
-Seconds StepTimes::weight_gradients(const ProgramStep& step, std::int64_t tokens) const {
+KernelTime StepTimes::weight_gradients(const ProgramStep& step, std::int64_t tokens) const {
   const auto n = static_cast<double>(tokens);
-  Seconds sum = roofline_->stream(step.weight_bytes * n);
+  KernelTime sum = roofline_->stream(step.weight_bytes * n);
   if (step.kind == Kind::kProduct || step.kind == Kind::kCrossEntropy) {
     const auto inner = static_cast<double>(step.product.inner);
     const auto columns = static_cast<double>(step.product.columns);
@@ -141,35 +150,36 @@ Seconds StepTimes::weight_gradients(const ProgramStep& step, std::int64_t tokens
 }
 
 PassTimes pass_times(const StepTimes& times, const PassShape& shape) {
-  PassTimes result;
-  Seconds attention{0};
+  KernelTime forward;
+  KernelTime input;
+  KernelTime weight;
+  KernelTime again;  // recomputed before the input's gradients
   for (const ProgramStep& step : times.program().steps) {
-    const Seconds forward = times.forward(step, shape.tokens);
-    result.forward += forward;
-    result.backward_input += times.input_gradients(step, shape.tokens);
-    result.backward_weight += times.weight_gradients(step, shape.tokens);
-    if (step.kind == Kind::kAttention) attention += forward;
+    const KernelTime step_forward = times.forward(step, shape.tokens);
+    forward += step_forward;
+    input += times.input_gradients(step, shape.tokens);
+    weight += times.weight_gradients(step, shape.tokens);
+    const bool is_attention = step.kind == Kind::kAttention;
+    if (shape.recompute == Recompute::kFull ||
+        (shape.recompute == Recompute::kSelective && is_attention)) {
+      again += step_forward;
+    }
   }
-  const Seconds plain = result.backward_input + result.backward_weight;
-  result.backward = plain;
-  if (shape.recompute == Recompute::kSelective) {
-    result.recompute_extra = attention;
-  } else if (shape.recompute == Recompute::kFull && shape.chunk == 0) {
-    result.recompute_extra = result.forward;
-  } else if (shape.recompute == Recompute::kFull) {
-    result.recompute_extra = chunked_backward(times, shape) - plain;
+  KernelTime backward = again + input + weight;
+  const Seconds plain = (input + weight).total();
+  if (shape.chunk > 0 && shape.recompute == Recompute::kFull) {
+    backward = chunked_backward(times, shape);
   } else if (shape.chunk > 0) {
-    result = chunked_head(times, shape, result);
-    result.recompute_extra = result.backward - plain;
-    result.backward = plain;
+    const ChunkedHead head = chunked_head(times, shape);
+    forward = head.forward;
+    backward = head.backward;
   }
-  result.backward += result.recompute_extra;
-  result.backward_input += result.recompute_extra;
-  if (shape.chunk > 0) {
-    result.backward_input = result.backward;
-    result.backward_weight = Seconds(0);
-  }
-  return result;
+  const bool splits = shape.chunk == 0;
+  return {.forward = forward.total(),
+          .backward = backward.total(),
+          .backward_input = splits ? (again + input).total() : backward.total(),
+          .backward_weight = splits ? weight.total() : Seconds(0),
+          .recompute_extra = backward.total() - plain};
 }
 
 }  // namespace ppplan::profiler

@@ -25,17 +25,17 @@ class StepTimes {
             std::int64_t sequence)
       : program_(&program), roofline_(&roofline), precision_(precision), sequence_(sequence) {}
 
-  [[nodiscard]] Seconds forward(const ProgramStep& step, std::int64_t tokens) const;
-  [[nodiscard]] Seconds input_gradients(const ProgramStep& step, std::int64_t tokens) const;
+  [[nodiscard]] KernelTime forward(const ProgramStep& step, std::int64_t tokens) const;
+  [[nodiscard]] KernelTime input_gradients(const ProgramStep& step, std::int64_t tokens) const;
   /// Weights' gradients are added to those of earlier micro-batches: read and written once.
-  [[nodiscard]] Seconds weight_gradients(const ProgramStep& step, std::int64_t tokens) const;
+  [[nodiscard]] KernelTime weight_gradients(const ProgramStep& step, std::int64_t tokens) const;
 
   [[nodiscard]] const ShardedProgram& program() const { return *program_; }
 
  private:
-  [[nodiscard]] Seconds product(double rows, double inner, double columns) const;
-  [[nodiscard]] Seconds scores(const ProgramStep& step, std::int64_t tokens,
-                               int product_count) const;
+  [[nodiscard]] KernelTime product(double rows, double inner, double columns) const;
+  [[nodiscard]] KernelTime scores(const ProgramStep& step, std::int64_t tokens,
+                                  int product_count) const;
   [[nodiscard]] double attention_flops(const ProgramStep& step, std::int64_t tokens) const;
 
   const ShardedProgram* program_;

@@ -22,28 +22,29 @@ Roofline::Roofline(const DeviceSheet& sheet, const Precision& precision)
           (precision.activation_bytes < 4 ? sheet.half_flops_per_s : sheet.float32_flops_per_s) *
           sheet.matrix_efficiency),
       bytes_per_s_(sheet.memory_bandwidth.value * sheet.memory_efficiency),
-      overhead_(sheet.kernel_overhead) {}
+      overhead_(sheet.kernel_overhead),
+      launch_(sheet.launch) {}
 
-Seconds Roofline::kernel(double flops, double flops_per_s, double bytes) const {
-  return overhead_ + Seconds(std::max(flops / flops_per_s, bytes / bytes_per_s_));
+KernelTime Roofline::kernel(double flops, double flops_per_s, double bytes) const {
+  return {overhead_ + Seconds(std::max(flops / flops_per_s, bytes / bytes_per_s_)), launch_};
 }
 
-Seconds Roofline::product(const MatrixProduct& product) const {
+KernelTime Roofline::product(const MatrixProduct& product) const {
   const double flops =
       2.0 * product.count * tiled(product.rows) * product.inner * tiled(product.columns);
-  return kRamp + kernel(flops, flops_per_s_, product.bytes * product.count);
+  return KernelTime{.device = kRamp} + kernel(flops, flops_per_s_, product.bytes * product.count);
 }
 
-Seconds Roofline::stream(double bytes) const {
-  return bytes > 0.0 ? kernel(0.0, 1.0, bytes) : Seconds(0.0);
+KernelTime Roofline::stream(double bytes) const {
+  return bytes > 0.0 ? kernel(0.0, 1.0, bytes) : KernelTime{};
 }
 
-Seconds Roofline::attention_forward(double flops, double bytes) const {
-  return kRamp + kernel(flops, flops_per_s_ * kAttentionForward, bytes);
+KernelTime Roofline::attention_forward(double flops, double bytes) const {
+  return KernelTime{.device = kRamp} + kernel(flops, flops_per_s_ * kAttentionForward, bytes);
 }
 
-Seconds Roofline::attention_backward(double flops, double bytes) const {
-  return kRamp + kernel(flops, flops_per_s_ * kAttentionBackward, bytes);
+KernelTime Roofline::attention_backward(double flops, double bytes) const {
+  return KernelTime{.device = kRamp} + kernel(flops, flops_per_s_ * kAttentionBackward, bytes);
 }
 
 }  // namespace ppplan::profiler

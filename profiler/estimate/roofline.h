@@ -14,7 +14,26 @@
 #include "reports/documents/device_sheet.h"
 #include "reports/documents/units.h"
 
+#include <algorithm>
+
 namespace ppplan::profiler {
+
+/// Kernels one after the other. The host starts them ahead of the device, so that they take the
+/// device's time or the host's, whichever is longer.
+struct KernelTime {
+  Seconds device{0};
+  Seconds host{0};
+  KernelTime& operator+=(const KernelTime& other) {
+    device += other.device;
+    host += other.host;
+    return *this;
+  }
+  friend KernelTime operator+(KernelTime a, const KernelTime& b) { return a += b; }
+  friend KernelTime operator*(double count, const KernelTime& time) {
+    return {count * time.device, count * time.host};
+  }
+  [[nodiscard]] Seconds total() const { return std::max(device, host); }
+};
 
 /// A matrix product [rows, inner] x [inner, columns].
 struct MatrixProduct {
@@ -29,20 +48,21 @@ class Roofline {
  public:
   Roofline(const DeviceSheet& sheet, const Precision& precision);
 
-  [[nodiscard]] Seconds product(const MatrixProduct& product) const;
+  [[nodiscard]] KernelTime product(const MatrixProduct& product) const;
   /// A kernel that reads and writes so many bytes; none when there are none.
-  [[nodiscard]] Seconds stream(double bytes) const;
+  [[nodiscard]] KernelTime stream(double bytes) const;
   /// Attention in one kernel. Dao 2023 (FlashAttention-2, figures 5 and 6; A100, causal, heads of
   /// 128): of what large products reach, forward 0.8 and backward 0.7.
-  [[nodiscard]] Seconds attention_forward(double flops, double bytes) const;
-  [[nodiscard]] Seconds attention_backward(double flops, double bytes) const;
+  [[nodiscard]] KernelTime attention_forward(double flops, double bytes) const;
+  [[nodiscard]] KernelTime attention_backward(double flops, double bytes) const;
 
  private:
-  [[nodiscard]] Seconds kernel(double flops, double flops_per_s, double bytes) const;
+  [[nodiscard]] KernelTime kernel(double flops, double flops_per_s, double bytes) const;
 
   double flops_per_s_;  ///< that large products reach
   double bytes_per_s_;
   Seconds overhead_;
+  Seconds launch_;
 };
 
 }  // namespace ppplan::profiler

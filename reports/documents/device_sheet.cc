@@ -39,6 +39,7 @@ void describe(Io& io, Like<DeviceSheet> auto& sheet) {
   io.usually("matrix_efficiency", sheet.matrix_efficiency, usual.matrix_efficiency, kShare);
   io.usually("memory_efficiency", sheet.memory_efficiency, usual.memory_efficiency, kShare);
   io("kernel_overhead_s", sheet.kernel_overhead);
+  io("launch_s", sheet.launch);
   io("devices_per_node", sheet.devices_per_node, kDevices);
   io.row("inside", sheet.inside);
   io.row("between", sheet.between);

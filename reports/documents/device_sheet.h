@@ -16,7 +16,7 @@ struct LinkSheet {
   Seconds latency{0};
   BytesPerSecond bandwidth;
   /// Part of `bandwidth` that large transfers reach.
-  double efficiency = 0.83;
+  double efficiency = 0.8;
   bool operator==(const LinkSheet&) const = default;
 };
 
@@ -30,7 +30,8 @@ struct DeviceSheet {
   double float32_flops_per_s = 0.0;
   double matrix_efficiency = 0.75;  ///< part of the above that large matrix products reach
   double memory_efficiency = 0.85;  ///< part of `memory_bandwidth` that large copies reach
-  Seconds kernel_overhead{0};       ///< from one kernel's end to the next one's start
+  Seconds kernel_overhead{0};       ///< the device idle between one kernel and the next
+  Seconds launch{0};                ///< the host's time to start one kernel
   int devices_per_node = 1;
   LinkSheet inside;   ///< between two devices of a node
   LinkSheet between;  ///< between two devices of different nodes

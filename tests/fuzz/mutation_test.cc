@@ -32,6 +32,7 @@ std::string draw(const std::string& reader, std::uint64_t seed) {
       {"yaml", [&] { return write_plan(documents.plan()); }},
       {"json", json},
       {"profile", [&] { return write_profile(documents.profile()); }},
+      {"device_sheet", [&] { return write_device_sheet(documents.device_sheet()); }},
       {"plan", [&] { return write_plan(documents.plan()); }},
       {"run_report", [&] { return write_run_report(documents.run_report()); }},
       {"rank_report", [&] { return write_rank_report(documents.rank_report()); }},

@@ -1,5 +1,6 @@
 #include "tests/fuzz/readers.h"
 
+#include "reports/documents/device_sheet.h"
 #include "reports/documents/error.h"
 #include "reports/documents/job.h"
 #include "reports/documents/mapping.h"
@@ -79,6 +80,8 @@ std::vector<Reader> all_readers() {
          return to_yaml(file.root);
        }},
       {"profile", [](const std::string& text) { return write_profile(read_profile(text, "f")); }},
+      {"device_sheet",
+       [](const std::string& text) { return write_device_sheet(read_device_sheet(text, "f")); }},
       {"plan", [](const std::string& text) { return write_plan(read_plan(text, "f")); }},
       {"run_report",
        [](const std::string& text) { return write_run_report(read_run_report(text, "f")); }},

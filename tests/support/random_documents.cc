@@ -208,6 +208,28 @@ Sharding RandomDocuments::sharding() {
   return {small(1, 8), small(1, 2), small(1, 4)};
 }
 
+LinkSheet RandomDocuments::link_sheet() {
+  return {.name = text(),
+          .latency = seconds(),
+          .bandwidth = {1e3 + number()},
+          .efficiency = coin() ? 0.8 : 0.5};
+}
+
+DeviceSheet RandomDocuments::device_sheet() {
+  return {.name = text(),
+          .memory = bytes(),
+          .memory_bandwidth = {1e3 + number()},
+          .half_flops_per_s = 1e6 + number(),
+          .float32_flops_per_s = 1e6 + number(),
+          .matrix_efficiency = coin() ? 0.75 : 0.3,
+          .memory_efficiency = coin() ? 0.85 : 1.0,
+          .kernel_overhead = seconds(),
+          .launch = seconds(),
+          .devices_per_node = small(1, 64),
+          .inside = link_sheet(),
+          .between = link_sheet()};
+}
+
 Profile RandomDocuments::profile() {
   Profile profile;
   profile.tool_version = text();

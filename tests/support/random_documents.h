@@ -1,6 +1,7 @@
 // Random documents that are valid, for round trips and as seeds of mutation.
 #pragma once
 
+#include "reports/documents/device_sheet.h"
 #include "reports/documents/job.h"
 #include "reports/documents/model.h"
 #include "reports/documents/plan.h"
@@ -22,6 +23,7 @@ class RandomDocuments {
   Model model();
   Profile profile();
   Plan plan();
+  DeviceSheet device_sheet();
   RankReport rank_report();
   RunReport run_report();
   RunJob run_job();
@@ -43,6 +45,7 @@ class RandomDocuments {
   std::vector<double> numbers();
   Timing timing();
   Link link();
+  LinkSheet link_sheet();
   Sharding sharding();
   Kernels kernels();
   GradientCheck gradient_check();
