@@ -1,6 +1,7 @@
 // ppplan schedule: prints, draws and measures a named schedule, or one from a file.
 #include "cli/shell.h"
 #include "planner/schedule/analysis.h"
+#include "planner/schedule/blocking.h"
 #include "planner/schedule/generators.h"
 #include "planner/schedule/lowering.h"
 #include "planner/schedule/simulator.h"
@@ -21,6 +22,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,6 +46,13 @@ struct ScheduleOptions {
   bool csv = false;
 };
 
+/// Whether the schedule runs with blocking sends in one order of its transfers.
+struct BlockingAnswer {
+  std::string key;    ///< in JSON
+  std::string order;  ///< in words
+  std::optional<ScheduleFault> fault;
+};
+
 /// Everything the verb tells of a schedule.
 struct Measured {
   Timeline timeline;
@@ -52,6 +61,8 @@ struct Measured {
   std::vector<Seconds> exposed;   ///< by rank
   std::vector<double> in_flight;  ///< by rank, in micro-batches of a rank's whole share
   std::vector<int> sends;         ///< by rank
+  std::vector<std::vector<HeldStep>> held;
+  std::vector<BlockingAnswer> blocking;
 };
 
 /// `count` times separated by commas: finite, not negative. Empty when the text is anything else.
@@ -125,21 +136,66 @@ std::vector<int> count_sends(const Schedule& schedule) {
   return sends;
 }
 
+std::vector<int> count_stages(const Schedule& schedule) {
+  std::vector<int> stages_of_rank(schedule.ranks.size(), 0);
+  for (const int rank : schedule.rank_of_stage) ++stages_of_rank[static_cast<std::size_t>(rank)];
+  return stages_of_rank;
+}
+
+std::vector<BlockingAnswer> answer_blocking(const Schedule& schedule) {
+  const auto as_written = check_blocking_sends(schedule, Exchanges::kAsWritten);
+  const auto even_odd = check_blocking_sends(schedule, Exchanges::kEvenOdd);
+  if (has_communication(schedule)) {
+    return {{"as_written", "as written", as_written}, {"even_odd", "even/odd", even_odd}};
+  }
+  return {{"ordered", "as ppplan orders them",
+           check_blocking_sends(with_communication(schedule), Exchanges::kAsWritten)},
+          {"as_written", "beside their actions", as_written},
+          {"even_odd", "even/odd", even_odd}};
+}
+
 Measured measure(const Schedule& schedule, const RankTimes& times) {
   const ScheduleCosts costs = uniform_costs(schedule, times);
   Measured measured;
+  measured.blocking = answer_blocking(schedule);
   measured.timeline = simulate(schedule, costs);
   measured.causes = bubble_causes(schedule, costs, measured.timeline);
   measured.period = steady_period(schedule, costs);
   measured.exposed = exposed_communication(schedule, measured.timeline);
   measured.sends = count_sends(schedule);
-  std::vector<int> stages_of_rank(schedule.ranks.size(), 0);
-  for (const int rank : schedule.rank_of_stage) ++stages_of_rank[static_cast<std::size_t>(rank)];
+  const std::vector<int> stages_of_rank = count_stages(schedule);
+  measured.held = in_flight_timeline(schedule, measured.timeline);
   const std::vector<RankMemory> peaks = memory_peaks(schedule, costs);
   for (std::size_t rank = 0; rank < peaks.size(); ++rank) {
     measured.in_flight.push_back(static_cast<double>(peaks[rank].in_flight) / stages_of_rank[rank]);
   }
   return measured;
+}
+
+void write_blocking(JsonWriter& json, const std::vector<BlockingAnswer>& answers) {
+  json.key("blocking_sends").begin_object();
+  for (const auto& [key, order, fault] : answers) {
+    json.key(key).begin_object().member("runs", !fault);
+    if (fault) json.member("reason", fault->message);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+/// By rank the moments at which the number of held activations changes, and what it becomes.
+void write_held(JsonWriter& json, const Schedule& schedule, const Measured& measured) {
+  const std::vector<int> stages_of_rank = count_stages(schedule);
+  json.key("in_flight_timeline").begin_array();
+  for (std::size_t rank = 0; rank < measured.held.size(); ++rank) {
+    std::vector<Seconds> times;
+    std::vector<double> levels;
+    for (const auto& [from, in_flight] : measured.held[rank]) {
+      times.push_back(from);
+      levels.push_back(static_cast<double>(in_flight) / stages_of_rank[rank]);
+    }
+    json.begin_object().member("time_s", times).member("in_flight", levels).end_object();
+  }
+  json.end_array();
 }
 
 std::string to_json(const Schedule& schedule, const Measured& measured) {
@@ -165,6 +221,8 @@ std::string to_json(const Schedule& schedule, const Measured& measured) {
       .member("sends", measured.sends)
       .member("busy_s", timeline.busy)
       .member("exposed_communication_s", measured.exposed);
+  write_held(json, schedule, measured);
+  write_blocking(json, measured.blocking);
   json.key("order").begin_array();
   for (const std::string& line : to_lines(schedule)) json.value(line);
   return json.end_array().end_object().take();
@@ -189,7 +247,21 @@ std::string order_text(const Schedule& schedule) {
   return text;
 }
 
-std::string to_text(const Schedule& schedule, const Measured& measured, render::Style style) {
+/// "blocking sends run as ppplan orders them (beside their actions: deadlock, even/odd: run)"
+std::string blocking_text(const std::vector<BlockingAnswer>& answers) {
+  const auto outcome = [](const BlockingAnswer& answer) {
+    return answer.fault ? "deadlock" : "run";
+  };
+  std::string others;
+  for (const BlockingAnswer& answer : answers | std::views::drop(1)) {
+    others += fmt::format("{}{}: {}", others.empty() ? "" : ", ", answer.order, outcome(answer));
+  }
+  return fmt::format("blocking sends {} {} ({})\n", outcome(answers.front()), answers.front().order,
+                     others);
+}
+
+std::string to_text(const Schedule& schedule, const Measured& measured,
+                    const render::TableOptions& options) {
   const Timeline& timeline = measured.timeline;
   const Seconds rank_time = timeline.makespan * schedule.rank_count();
   const auto share = [&](Seconds time) { return 100.0 * (time / rank_time); };
@@ -207,8 +279,10 @@ std::string to_text(const Schedule& schedule, const Measured& measured, render::
       fmt::format("{}: {} ranks, {} stages, {} micro-batches\n\n", schedule.name,
                   schedule.rank_count(), schedule.stage_count(), schedule.micro_batch_count);
   text += order_text(schedule) + '\n';
-  text += render::timeline_text(schedule, timeline, {.style = style}) + '\n';
-  text += table.text({.style = style}) + '\n';
+  text +=
+      render::timeline_text(schedule, timeline, {.width = options.width, .style = options.style}) +
+      '\n';
+  text += table.text(options) + '\n';
   text += fmt::format("makespan_s {:.6g}\n", timeline.makespan.count());
   text += fmt::format(
       "bubble {:.4f} of rank-time: fill {:.1f} %, drain {:.1f} %, imbalance {:.1f} %, transfers "
@@ -217,6 +291,7 @@ std::string to_text(const Schedule& schedule, const Measured& measured, render::
       share(measured.causes.imbalance), share(measured.causes.transfer));
   text += fmt::format("steady_period_s {:.6g} (steps back to back, no barrier between them)\n",
                       measured.period.count());
+  text += blocking_text(measured.blocking);
   return text;
 }
 
@@ -254,8 +329,7 @@ void run(const ScheduleOptions& options, Shell& shell) {
   if (options.csv) return print(to_csv(schedule));
   const Measured measured = measure(schedule, times);
   if (options.json) return print(to_json(schedule, measured));
-  print(to_text(schedule, measured,
-                shell.colored_output() ? render::Style::kColored : render::Style::kPlain));
+  print(to_text(schedule, measured, shell.table_options()));
 }
 
 }  // namespace

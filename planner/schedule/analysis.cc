@@ -79,7 +79,8 @@ Ends ends_of(const std::vector<Action>& actions, const std::vector<Interval>& in
 BubbleCauses bubble_causes(const Schedule& schedule, const ScheduleCosts& costs,
                            const Timeline& timeline) {
   const ScheduleCosts instant = without_transfers(costs);
-  const Timeline unsent = simulate(schedule, instant);
+  Timeline unsent = simulate(schedule, instant);
+  unsent.ranks.clear();  // its sums are needed, its intervals are large
   const Timeline equal = simulate(schedule, with_equal_ranks(schedule, instant, unsent));
   BubbleCauses causes;
   for (std::size_t rank = 0; rank < equal.ranks.size(); ++rank) {

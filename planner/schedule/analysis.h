@@ -40,4 +40,17 @@ std::vector<std::vector<MemorySample>> memory_timeline(const Schedule& schedule,
                                                        const ScheduleCosts& costs,
                                                        const Timeline& timeline);
 
+/// From a moment on, until the next step, a rank holds so many (stage, micro-batch) pairs.
+struct HeldStep {
+  Seconds from{0};
+  int in_flight = 0;
+};
+
+/// By rank, from time 0 to the last release: forwards hold from their start, full and
+/// weight-gradient backwards release at their finish. A step where the number changes; what is
+/// released and held in one moment does not show. The highest is memory_peaks' in_flight.
+/// O(actions).
+std::vector<std::vector<HeldStep>> in_flight_timeline(const Schedule& schedule,
+                                                      const Timeline& timeline);
+
 }  // namespace ppplan::planner

@@ -1,5 +1,6 @@
 #include "planner/schedule/checker.h"
 
+#include "planner/schedule/blocking.h"
 #include "planner/schedule/communication.h"
 #include "planner/schedule/text.h"
 #include "planner/schedule/walk.h"
@@ -22,12 +23,6 @@ constexpr std::uint8_t bit(ActionKind kind) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(kind));
 }
 constexpr std::uint8_t kAnyGradient = bit(ActionKind::kBackward) | bit(ActionKind::kBackwardInput);
-
-bool has_communication(const Schedule& schedule) {
-  return std::ranges::any_of(schedule.ranks, [](const std::vector<Action>& actions) {
-    return std::ranges::any_of(actions, [](const Action& a) { return is_communication(a.kind); });
-  });
-}
 
 /// Counts fit each other: every stage on a rank that exists, no more stages and micro-batches than
 /// the actions could serve (which also bounds the memory of what follows).
@@ -183,79 +178,6 @@ Fault check_ranks(const Schedule& schedule) {
   return std::nullopt;
 }
 
-/// The action that a blocked compute or communication action waits for.
-Action awaited(const Action& action) {
-  if (is_communication(action.kind)) return counterpart(action);
-  const bool forward = action.kind == ActionKind::kForward;
-  return {forward ? ActionKind::kForward : ActionKind::kBackward, false,
-          action.stage + (forward ? -1 : 1), action.micro_batch};
-}
-
-/// Describes why ranks stopped at `reached`; empty when all are through. Follows the waits until
-/// they close, so that the rank named takes part in the cycle and does not merely wait for it.
-Fault describe_deadlock(const Schedule& schedule, const std::vector<std::size_t>& reached) {
-  const auto blocked = [&](std::size_t rank) {
-    return reached[rank] < schedule.ranks[rank].size();
-  };
-  std::size_t rank = 0;
-  while (rank < reached.size() && !blocked(rank)) ++rank;
-  if (rank == reached.size()) return std::nullopt;
-  const auto stopped_at = [&](std::size_t at) { return schedule.ranks[at][reached[at]]; };
-  const auto next = [&](std::size_t at) {
-    const std::int32_t stage = awaited(stopped_at(at)).stage;
-    return static_cast<std::size_t>(schedule.rank_of_stage[static_cast<std::size_t>(stage)]);
-  };
-  for (std::size_t step = 0; step < reached.size(); ++step) rank = next(rank);  // now on the cycle
-  std::string message = "deadlock: ";
-  constexpr int kMostWaits = 4;
-  std::size_t at = rank;
-  for (int wait = 0; wait < kMostWaits; ++wait) {
-    message += fmt::format("{}{} waits for {} of rank {}", wait == 0 ? "" : ", where ",
-                           to_text(stopped_at(at)), to_text(awaited(stopped_at(at))), next(at));
-    at = next(at);
-    if (at == rank) break;
-  }
-  if (at != rank) message += ", and so on";
-  return ScheduleFault{static_cast<int>(rank), static_cast<int>(reached[rank]), message};
-}
-
-/// Runs the ranks with sends that block until their receive is reached. O(actions): an action is
-/// looked at when its rank reaches it and when its counterpart's rank does.
-Fault check_rendezvous(const Schedule& schedule) {
-  std::vector<std::size_t> reached(schedule.ranks.size(), 0);
-  std::vector<int> runnable;
-  for (int rank = schedule.rank_count() - 1; rank >= 0; --rank) runnable.push_back(rank);
-  while (!runnable.empty()) {
-    const int rank = runnable.back();
-    runnable.pop_back();
-    const std::vector<Action>& actions = schedule.ranks[static_cast<std::size_t>(rank)];
-    std::size_t& position = reached[static_cast<std::size_t>(rank)];
-    for (; position < actions.size(); ++position) {
-      const Action& action = actions[position];
-      if (!is_communication(action.kind)) continue;
-      const int peer = *rank_at(schedule, peer_stage(action));
-      const std::vector<Action>& theirs = schedule.ranks[static_cast<std::size_t>(peer)];
-      std::size_t& their_position = reached[static_cast<std::size_t>(peer)];
-      if (their_position == theirs.size()) break;
-      const Action& their_action = theirs[their_position];
-      if (their_action != counterpart(action)) {
-        if (!is_communication(their_action.kind)) break;
-        if (rank_at(schedule, peer_stage(their_action)) != rank) break;
-        const char* reason = is_send(action.kind) != is_send(their_action.kind)
-                                 ? "sends and receives are not in the same order"
-                             : is_send(action.kind) ? "both send and wait for the other to receive"
-                                                    : "both wait for the other to send";
-        return ScheduleFault{rank, static_cast<int>(position),
-                             fmt::format("{}: rank {} is at {}: {}", to_text(action), peer,
-                                         to_text(their_action), reason)};
-      }
-      ++their_position;
-      runnable.push_back(peer);
-    }
-  }
-  return describe_deadlock(schedule, reached);
-}
-
 }  // namespace
 
 std::optional<ScheduleFault> check(const Schedule& schedule) {
@@ -266,7 +188,15 @@ std::optional<ScheduleFault> check(const Schedule& schedule) {
   if (Fault fault = describe_deadlock(schedule, walk(schedule, Result::kPending, make))) {
     return fault;
   }
-  return has_communication(schedule) ? check_rendezvous(schedule) : std::nullopt;
+  if (!has_communication(schedule)) return std::nullopt;
+  Fault fault = check_blocking_sends(schedule, Exchanges::kAsWritten);
+  if (fault) {
+    fault->hint = check_blocking_sends(schedule, Exchanges::kEvenOdd)
+                      ? "leave the sends and receives out: ppplan places them so that this runs"
+                      : "it runs when, between computations, even ranks send before they receive "
+                        "and odd ranks receive before they send";
+  }
+  return fault;
 }
 
 }  // namespace ppplan::planner

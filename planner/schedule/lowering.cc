@@ -1,5 +1,6 @@
 #include "planner/schedule/lowering.h"
 
+#include "planner/schedule/blocking.h"
 #include "planner/schedule/communication.h"
 #include "planner/schedule/walk.h"
 
@@ -57,6 +58,7 @@ NominalRun run_nominally(const Schedule& schedule) {
 // Whatever the real durations are, the earliest event not yet done has all events before it done on
 // its ranks, so it can proceed: no deadlock, though each send waits for its receive.
 Schedule with_communication(const Schedule& schedule) {
+  if (has_communication(schedule)) return schedule;
   const NominalRun run = run_nominally(schedule);
   Schedule lowered = schedule;
   for (std::vector<Action>& actions : lowered.ranks) actions.clear();

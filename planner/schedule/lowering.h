@@ -10,7 +10,8 @@ namespace ppplan::planner {
 /// the order its sender sends. Stages of one rank exchange without actions. Of tensors
 /// made at the same time those of even ranks go first: in an exchange of neighbours the even rank
 /// sends and then receives, the odd one receives and then sends. Overlapped pairs become two
-/// actions. Precondition: `check` passes. O(actions log actions).
+/// actions. A schedule that has communication already stays as it is. Precondition: `check` passes.
+/// O(actions log actions).
 Schedule with_communication(const Schedule& schedule);
 
 }  // namespace ppplan::planner

@@ -120,4 +120,29 @@ std::vector<std::vector<MemorySample>> memory_timeline(const Schedule& schedule,
   return samples;
 }
 
+std::vector<std::vector<HeldStep>> in_flight_timeline(const Schedule& schedule,
+                                                      const Timeline& timeline) {
+  std::vector<std::vector<HeldStep>> ranks;
+  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    std::vector<HeldStep>& steps = ranks.emplace_back(1);
+    const auto change = [&](Seconds at, int by) {
+      const int in_flight = steps.back().in_flight + by;
+      if (at > steps.back().from) {
+        steps.push_back({at, in_flight});
+      } else {
+        steps.back().in_flight = in_flight;
+      }
+      const std::size_t count = steps.size();
+      if (count > 1 && steps[count - 2].in_flight == in_flight) steps.pop_back();
+    };
+    for (std::size_t position = 0; position < timeline.ranks[rank].size(); ++position) {
+      const ActionKind kind = schedule.ranks[rank][position].kind;
+      const auto& [start, finish] = timeline.ranks[rank][position];
+      if (kind == ActionKind::kForward) change(start, 1);
+      if (kind == ActionKind::kBackward || kind == ActionKind::kBackwardWeight) change(finish, -1);
+    }
+  }
+  return ranks;
+}
+
 }  // namespace ppplan::planner

@@ -226,7 +226,7 @@ Schedule from_csv(std::string_view text, const std::string& name) {
     const auto position = static_cast<std::size_t>(fault->position);
     // A missing action is told at the end of its rank's line.
     const int column = position < columns.size() ? columns[position] : columns.back();
-    fail(name, {fault->rank + 1, column}, fault->message);
+    fail(name, {fault->rank + 1, column}, fault->message, fault->hint);
   }
   return schedule;
 }

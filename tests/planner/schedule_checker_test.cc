@@ -1,8 +1,10 @@
 // What the checker refuses, and that lowering keeps its promise.
+#include "planner/schedule/blocking.h"
 #include "planner/schedule/checker.h"
 #include "planner/schedule/generators.h"
 #include "planner/schedule/lowering.h"
 #include "planner/schedule/text.h"
+#include "reports/documents/error.h"
 
 #include <doctest/doctest.h>
 
@@ -80,6 +82,74 @@ TEST_CASE("checker: both ranks sending first is a deadlock when sends block") {
         "1SEND_B0: rank 0 is at 0SEND_F1: both send and wait for the other to receive");
 }
 
+TEST_CASE("blocking sends: an exchange in which both send first stops, in even/odd order it runs") {
+  // 1F1B, each send right after and each receive right before its action.
+  const Schedule compute = made("1f1b", 2, 2);
+  const auto as_written = check_blocking_sends(compute, Exchanges::kAsWritten);
+  REQUIRE(as_written);
+  CHECK(as_written->message ==
+        "0SEND_F1: rank 1 is at 1SEND_B0: both send and wait for the other to receive");
+  CHECK_FALSE(check_blocking_sends(compute, Exchanges::kEvenOdd));
+
+  const char* both_send =
+      "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+      "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n";
+  const char* odd_receives_first =
+      "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+      "1RECV_F0,1F0,1B0,1RECV_F1,1SEND_B0,1F1,1B1,1SEND_B1\n";
+  try {
+    from_csv(both_send, "s.csv");
+    FAIL("not refused");
+  } catch (const ppplan::Error& error) {
+    CHECK(
+        std::string(error.what()).starts_with("s.csv:2:4: 1SEND_B0: rank 0 is at 0SEND_F1: both"));
+    CHECK(error.hint().find("even ranks send before they receive") != std::string::npos);
+  }
+  const Schedule lowered = from_csv(odd_receives_first, "s.csv");
+  CHECK_FALSE(check_blocking_sends(lowered, Exchanges::kAsWritten));
+  CHECK_FALSE(check_blocking_sends(lowered, Exchanges::kEvenOdd));
+}
+
+TEST_CASE("blocking sends: both ranks receiving first stops too, and even/odd order cures it") {
+  Schedule lowered = from_csv(
+      "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+      "1RECV_F0,1F0,1B0,1RECV_F1,1SEND_B0,1F1,1B1,1SEND_B1\n",
+      "s.csv");
+  std::swap(lowered.ranks[0][3], lowered.ranks[0][4]);
+  const auto fault = check_blocking_sends(lowered, Exchanges::kAsWritten);
+  REQUIRE(fault);
+  CHECK(fault->message.find("both wait for the other to send") != std::string::npos);
+  CHECK_FALSE(check_blocking_sends(lowered, Exchanges::kEvenOdd));
+}
+
+TEST_CASE("blocking sends: what is no exchange of two ranks stays as it is written") {
+  // Nobody sends to whom it receives from in between: all run beside their actions.
+  for (const char* name : {"naive", "gpipe"}) {
+    for (int rank_count = 1; rank_count <= 5; ++rank_count) {
+      const Schedule schedule = made(name, rank_count, 6);
+      CHECK_FALSE(check_blocking_sends(schedule, Exchanges::kAsWritten));
+      CHECK_FALSE(check_blocking_sends(schedule, Exchanges::kEvenOdd));
+    }
+  }
+  for (int rank_count = 2; rank_count <= 9; ++rank_count) {
+    const Schedule schedule = made("1f1b", rank_count, 12);
+    CHECK(check_blocking_sends(schedule, Exchanges::kAsWritten));
+    CHECK_FALSE(check_blocking_sends(schedule, Exchanges::kEvenOdd));
+  }
+}
+
+TEST_CASE("blocking sends: a ring of three ranks that all send first is followed round") {
+  // Stages 0 to 5 on ranks 0, 1, 2: each rank still sends its first stage on when its second one's
+  // input is sent to it.
+  const Schedule schedule = std::get<Schedule>(
+      make_schedule("looped-bfs", {.rank_count = 3, .micro_batch_count = 6, .virtual_count = 2}));
+  const auto fault = check_blocking_sends(schedule, Exchanges::kAsWritten);
+  REQUIRE(fault);
+  CHECK(fault->message.starts_with("deadlock: "));
+  CHECK(check_blocking_sends(schedule, Exchanges::kEvenOdd));
+  CHECK_FALSE(check_blocking_sends(with_communication(schedule), Exchanges::kAsWritten));
+}
+
 TEST_CASE("checker: sends and receives in different order are refused") {
   Schedule schedule = with_communication(made("gpipe", 2, 2));
   CHECK(fault_of(schedule).empty());
@@ -121,6 +191,11 @@ TEST_CASE("lowering: every schedule runs when sends block") {
       }
     }
   }
+}
+
+TEST_CASE("lowering: what has communication already stays as it is") {
+  const Schedule lowered = with_communication(made("1f1b", 3, 4));
+  CHECK(with_communication(lowered) == lowered);
 }
 
 TEST_CASE("lowering: neighbours exchange in even/odd order") {
