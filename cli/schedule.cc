@@ -70,17 +70,17 @@ std::vector<Seconds> parse_times(std::string_view text, std::size_t count) {
   constexpr double kMost_s = 1e12;
   std::vector<Seconds> times;
   const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); times.size() < count; ++at) {
+  bool whole = false;
+  for (const char* at = text.data(); !whole && times.size() < count; ++at) {
     double time_s = -1.0;
     const auto [next, error] = std::from_chars(at, end, time_s);
     if (error != std::errc() || !(time_s >= 0.0 && time_s <= kMost_s)) return {};
     times.emplace_back(time_s);
     at = next;
-    if (at == end) break;
-    if (*at != ',') return {};
+    whole = at == end;
+    if (!whole && *at != ',') return {};
   }
-  const bool whole = times.size() == count && text.back() != ',';
-  return whole ? times : std::vector<Seconds>{};
+  return times.size() == count && whole ? times : std::vector<Seconds>{};
 }
 
 RankTimes rank_times(const ScheduleOptions& options) {
@@ -117,6 +117,10 @@ Schedule make_named(const ScheduleOptions& options, Progress& progress) {
   if (options.virtual_count && *options.virtual_count != virtual_count) {
     progress.note(fmt::format("note: {} has {} stage{} a rank; --virtual is not used", options.name,
                               virtual_count, virtual_count == 1 ? "" : "s"));
+  }
+  if (options.group && !options.name.starts_with("interleaved")) {
+    progress.note(
+        fmt::format("note: {} has no micro-batch groups; --group is not used", options.name));
   }
   return schedule;
 }

@@ -2,6 +2,7 @@
 
 #include "planner/schedule/generators/catalogue.h"
 #include "reports/documents/error.h"
+#include "reports/documents/excerpt.h"
 #include "reports/documents/node.h"
 
 #include <fmt/format.h>
@@ -36,15 +37,15 @@ const std::vector<Generator>& generators() {
       {"zb-h1", always<zero_bubble_h1>},
       {"zb-h2", always<zero_bubble_h2>},
       {"interleaved-zero-bubble", interleaved_zero_bubble},
-      {"zb-v", always<zero_bubble_v>},
+      {"zb-v", zero_bubble_v},
       {"v-half", always<v_half>},
       {"v-min", always<v_min>},
-      {"dualpipe-v", always<dualpipe_v>},
+      {"dualpipe-v", dualpipe_v},
   };
   return table;
 }
 
-void require_shape(const ScheduleShape& shape) {
+void require_shape(std::string_view name, const ScheduleShape& shape) {
   const auto positive = [](std::string_view what, int count) {
     if (count < 1) {
       throw Error(Failure::kBadInput, fmt::format("{} must be at least 1, found {}", what, count),
@@ -55,18 +56,37 @@ void require_shape(const ScheduleShape& shape) {
   positive("number of micro-batches", shape.micro_batch_count);
   positive("number of virtual stages a rank", shape.virtual_count);
   if (shape.micro_batch_group) positive("micro-batch group", *shape.micro_batch_group);
+  if (shape.rank_count > kMaxRankCount) {
+    throw Error(Failure::kBadInput,
+                fmt::format("expected at most {} ranks, found {}", kMaxRankCount, shape.rank_count),
+                "a pipeline of so many ranks would hardly ever be full");
+  }
   // Three actions, (forward, input, weight), of each stage and micro-batch; no product overflows.
   const std::int64_t stage_count =
       std::int64_t{shape.rank_count} * std::max(shape.virtual_count, 2);
-  if (stage_count > kMaxActionCount ||
-      stage_count * shape.micro_batch_count > kMaxActionCount / 3) {
-    throw Error(Failure::kBadInput,
-                fmt::format("a schedule of {} ranks, {} virtual stages a rank and {} micro-batches "
-                            "may have more than {} million actions",
-                            shape.rank_count, shape.virtual_count, shape.micro_batch_count,
-                            kMaxActionCount / 1'000'000),
-                "ask for fewer micro-batches or ranks: the pattern repeats");
+  const std::int64_t most_micro_batches = kMaxActionCount / 3 / stage_count;
+  if (shape.micro_batch_count > most_micro_batches) {
+    const std::string virtual_stages =
+        shape.virtual_count == 1 ? std::string()
+                                 : fmt::format(", {} virtual stages a rank", shape.virtual_count);
+    throw Error(
+        Failure::kBadInput,
+        fmt::format("{} of {} ranks{} and {} micro-batches may have more than {} million actions",
+                    name, shape.rank_count, virtual_stages, shape.micro_batch_count,
+                    kMaxActionCount / 1'000'000),
+        most_micro_batches == 0
+            ? "ask for fewer ranks or virtual stages"
+            : fmt::format("ask for at most {} micro-batches: the pattern repeats",
+                          most_micro_batches));
   }
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
 }
 
 }  // namespace
@@ -112,13 +132,15 @@ const std::vector<std::string>& schedule_names() {
 Made make_schedule(std::string_view name, const ScheduleShape& shape) {
   const auto generator = std::ranges::find(generators(), name, &Generator::name);
   if (generator == generators().end()) {
-    const std::optional<std::string> near = nearest_word(name, schedule_names());
-    throw Error(Failure::kBadInput, fmt::format("unknown schedule '{}'", name),
+    const std::string lower = lower_case(name);  // "1F1B" is "1f1b"
+    const bool known = std::ranges::find(schedule_names(), lower) != schedule_names().end();
+    const std::optional<std::string> near = known ? lower : nearest_word(lower, schedule_names());
+    throw Error(Failure::kBadInput, fmt::format("unknown schedule '{}'", excerpt(name)),
                 fmt::format("{}schedules are {}",
                             near ? fmt::format("did you mean '{}'? ", *near) : std::string(),
                             fmt::join(schedule_names(), ", ")));
   }
-  require_shape(shape);
+  require_shape(name, shape);
   return generator->make(shape);
 }
 

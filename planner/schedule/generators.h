@@ -14,6 +14,7 @@ namespace ppplan::planner {
 
 /// The longest schedule that is generated or read, so that time and memory stay bounded (600 MB).
 inline constexpr std::int64_t kMaxActionCount = 50'000'000;
+inline constexpr int kMaxRankCount = 1'000'000;  ///< likewise
 
 struct ScheduleShape {
   int rank_count = 1;
@@ -32,8 +33,8 @@ struct Unschedulable {
 const std::vector<std::string>& schedule_names();
 
 /// The compute-only schedule of that name. Throws Error(kBadInput) with "did you mean" for an
-/// unknown name, counts below 1, or more than kMaxActionCount actions. Legal results pass `check`
-/// (checker.h).
+/// unknown name, counts below 1, or more than kMaxActionCount actions or kMaxRankCount ranks. Legal
+/// results pass `check` (checker.h).
 std::variant<Schedule, Unschedulable> make_schedule(std::string_view name,
                                                     const ScheduleShape& shape);
 

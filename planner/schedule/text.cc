@@ -4,6 +4,7 @@
 #include "planner/schedule/generators.h"
 #include "planner/schedule/walk.h"
 #include "reports/documents/error.h"
+#include "reports/documents/excerpt.h"
 
 #include <fmt/format.h>
 
@@ -114,10 +115,16 @@ struct Cells {
 };
 
 Cells read_cells(std::string_view text, const std::string& name) {
+  for (const std::string_view mark : {"\xEF\xBB\xBF", "\xFF\xFE", "\xFE\xFF"}) {
+    if (!text.starts_with(mark)) continue;
+    fail(name, {1, 1}, "expected an action such as 2F5, found a byte order mark",
+         "save the file as plain text or as UTF-8 without byte order mark");
+  }
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
   Cells cells;
   std::int64_t action_count = 0;
   split(text, '\n', [&](std::string_view line, int row) {
+    if (row > kMaxRankCount) fail(name, {row, 1}, fmt::format("more than {} ranks", kMaxRankCount));
     cells.ranks.emplace_back();
     cells.columns.emplace_back();
     split(line, ',', [&](std::string_view raw, int column) {
@@ -127,7 +134,7 @@ Cells read_cells(std::string_view text, const std::string& name) {
       if (actions.empty()) {
         fail(
             name, {row, column},
-            fmt::format("expected an action such as 2F5, found '{:.40}'", cell),
+            fmt::format("expected an action such as 2F5, found '{}'", excerpt(cell)),
             "a cell is STAGE, then F, B, I, W, SEND_F, RECV_F, SEND_B or RECV_B, then MICRO_BATCH; "
             "or (0F1;3B0)OVERLAP_F_B");
       }

@@ -20,8 +20,8 @@ std::string to_csv(const Schedule& schedule);
 /// sharding actions (UNSHARD, RESHARD, REDUCE_GRAD) are passed over. Stages' ranks are those their
 /// actions stand on. `name` is what messages call the text. Throws Error(kBadInput)
 /// "name:row:column: ..." (the column counts cells) for garbage, gaps in stages or micro-batches, a
-/// stage on two ranks, more than kMaxActionCount actions, and for whatever `check` refuses.
-/// O(size).
+/// stage on two ranks, a byte order mark, more than kMaxActionCount actions or kMaxRankCount lines,
+/// and for whatever `check` refuses. O(size).
 Schedule from_csv(std::string_view text, const std::string& name);
 
 }  // namespace ppplan::planner

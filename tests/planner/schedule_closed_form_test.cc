@@ -237,12 +237,40 @@ TEST_CASE("generators: unknown names and impossible counts are refused") {
     return std::string();
   };
   CHECK(message_of("1f1", {}) == "unknown schedule '1f1'");
+  CHECK(message_of("a\nb", {}) == "unknown schedule 'a\\x0ab'");
   CHECK(message_of("1f1b", {.rank_count = 0}).find("number of ranks") != std::string::npos);
   CHECK(message_of("1f1b", {.micro_batch_count = -3}).find("at least 1") != std::string::npos);
   for (const std::string& name : schedule_names()) {
     CHECK(message_of(name, {.rank_count = 4096, .micro_batch_count = 1'000'000})
               .find("50 million actions") != std::string::npos);
-    CHECK(message_of(name, {.rank_count = 2'000'000'000, .virtual_count = 2'000'000'000})
+    CHECK(message_of(name, {.rank_count = 1'000'000, .virtual_count = 2'000'000'000})
               .find("50 million actions") != std::string::npos);
+    CHECK(message_of(name, {.rank_count = 2'000'000'000}) ==
+          "expected at most 1000000 ranks, found 2000000000");
+  }
+}
+
+TEST_CASE("generators: a name in other letters is understood as a slip") {
+  for (const auto& [slip, meant] : {std::pair("1F1B", "1f1b"), std::pair("GPipe", "gpipe"),
+                                    std::pair("Interleaved1F1B", "interleaved-1f1b")}) {
+    try {
+      make_schedule(slip, {});
+      FAIL("not refused");
+    } catch (const Error& error) {
+      CHECK(error.hint().starts_with(std::string("did you mean '") + meant + "'?"));
+    }
+  }
+}
+
+TEST_CASE(
+    "generators: patterns that unfold over twice as many micro-batches as ranks stay bounded") {
+  for (const std::string name : {"zb-v", "dualpipe-v"}) {
+    const auto refused = make_schedule(name, {.rank_count = 20'000});
+    REQUIRE(std::holds_alternative<Unschedulable>(refused));
+    CHECK(std::get<Unschedulable>(refused).reason.ends_with(
+        "the next legal number of ranks is 9000"));
+    const Schedule few = std::get<Schedule>(make_schedule(name, {.rank_count = 300}));
+    CHECK_FALSE(check(few));
+    for (const std::vector<Action>& actions : few.ranks) CHECK(actions.capacity() < 16);
   }
 }

@@ -56,6 +56,30 @@ TEST_CASE("text: what is no action is refused with its row and column") {
   }
 }
 
+TEST_CASE("text: what cannot be printed is shown by its bytes") {
+  CHECK(refusal_of("0F0,0B0\r1F0,1B0") ==
+        "s.csv:1:2: expected an action such as 2F5, found '0B0\\x0d1F0'");
+  CHECK(refusal_of(std::string("0F0\0", 4)) ==
+        "s.csv:1:1: expected an action such as 2F5, found '0F0\\x00'");
+  CHECK(refusal_of("\"0F0\"") == "s.csv:1:1: expected an action such as 2F5, found '\"0F0\"'");
+  CHECK(refusal_of(std::string(1'000'000, '(')).size() < 120);
+  for (const char* mark : {"\xEF\xBB\xBF", "\xFF\xFE", "\xFE\xFF"}) {
+    CHECK(refusal_of(mark + std::string("0F0,0B0")).ends_with("found a byte order mark"));
+  }
+}
+
+TEST_CASE("text: a hundred thousand micro-batches read back, a million and one ranks are refused") {
+  std::string text;
+  for (int micro_batch = 0; micro_batch < 100'000; ++micro_batch) {
+    const std::string number = std::to_string(micro_batch);
+    text += "0F" + number + ",0B" + number + ",";
+  }
+  CHECK(from_csv(text, "s.csv").micro_batch_count == 100'000);
+  text.clear();
+  for (int rank = 0; rank <= 1'000'000; ++rank) text += "0F0\n";
+  CHECK(refusal_of(text) == "s.csv:1000001:1: more than 1000000 ranks");
+}
+
 TEST_CASE("text: duplicates, gaps and strays are refused with their row and column") {
   CHECK(refusal_of("0F0,0B0,0F0") == "s.csv:1:3: 0F0: already stands before");
   CHECK(refusal_of("0F0,0B0,0F2,0B2") == "s.csv:1:4: 0F1 is missing");

@@ -38,12 +38,12 @@ Schedule zero_bubble_h2(const ScheduleShape& shape);
 std::variant<Schedule, Unschedulable> interleaved_zero_bubble(const ScheduleShape& shape);
 
 /// Two stages a rank in a V, split backwards (Qi et al. 2023, ZB-V).
-Schedule zero_bubble_v(const ScheduleShape& shape);
+std::variant<Schedule, Unschedulable> zero_bubble_v(const ScheduleShape& shape);
 /// The same with p / 2 + 1 whole-rank activations a rank (Qi et al. 2024, V-Half).
 Schedule v_half(const ScheduleShape& shape);
 /// The same with floor((p + 4) / 3) whole-rank activations a rank (Qi et al. 2024, V-Min).
 Schedule v_min(const ScheduleShape& shape);
 /// Overlapped pairs of forward and backward in a V (DeepSeek-AI 2025, DualPipeV).
-Schedule dualpipe_v(const ScheduleShape& shape);
+std::variant<Schedule, Unschedulable> dualpipe_v(const ScheduleShape& shape);
 
 }  // namespace ppplan::planner

@@ -56,8 +56,8 @@ class DualPipeRank {
 
   void drain() {
     // 6: B1 B0; the later half splits its weight gradients off. Counted in single backwards, the
-    // change comes at rank + 1 rounded up to an even or odd place, as the chunks alternate.
-    const int full = rank_ % 2 == 1 ? rank_ + 1 : rank_ + 1;
+    // change comes after rank + 1.
+    const int full = rank_ + 1;
     for (int pass = 0; pass < 2 * (rank_ + 1); ++pass) {
       const int chunk = pass % 2 == 0 ? 1 : 0;
       if (pass < full) {
@@ -91,14 +91,15 @@ class DualPipeRank {
 
 }  // namespace
 
-Schedule dualpipe_v(const ScheduleShape& shape) {
+std::variant<Schedule, Unschedulable> dualpipe_v(const ScheduleShape& shape) {
+  if (shape.rank_count > kMostUnfoldedRanks) return too_many_ranks(shape);
   Schedule schedule = empty_schedule("dualpipe-v", shape, 2, Placement::kV);
   // The pattern needs 2p micro-batches to unfold; of fewer the surplus is left out again.
   const int unfolded = std::max(shape.micro_batch_count, 2 * shape.rank_count);
   for (int rank = 0; rank < shape.rank_count; ++rank) {
     DualPipeRank(schedule, rank, unfolded).append();
   }
-  return keep_micro_batches(std::move(schedule), shape.micro_batch_count);
+  return schedule;
 }
 
 }  // namespace ppplan::planner

@@ -1,19 +1,36 @@
 // What the generators of V-placed schedules share: two stages a rank, counted one by one.
 #pragma once
 
-#include "planner/schedule/schedule.h"
+#include "planner/schedule/generators.h"
+
+#include <fmt/format.h>
 
 #include <array>
 #include <cstddef>
 
 namespace ppplan::planner {
 
-/// Appends one rank's actions, counting the micro-batches of each stage and kind. Chunk 0 is the
-/// rank's stage on the way down, chunk 1 the one on the way up.
+/// The most ranks of a pattern that needs twice as many micro-batches to unfold, six actions each:
+/// a thousand million actions, seconds.
+inline constexpr int kMostUnfoldedRanks = 9'000;
+
+/// The same answer from all such patterns.
+inline Unschedulable too_many_ranks(const ScheduleShape& shape) {
+  return {
+      fmt::format("the pattern unfolds over twice as many micro-batches as ranks, too many of "
+                  "{} ranks; the next legal number of ranks is {}",
+                  shape.rank_count, kMostUnfoldedRanks)};
+}
+
+/// Appends one rank's actions, counting the micro-batches of each stage and kind; those from the
+/// schedule's micro-batch count on are counted but left out. What is left keeps its order, and so
+/// cannot deadlock if the whole could not: micro-batches depend on each other only through ranks.
+/// Chunk 0 is the rank's stage on the way down, chunk 1 the one on the way up.
 class VRank {
  public:
   VRank(Schedule& schedule, int rank)
       : actions_(schedule.ranks[static_cast<std::size_t>(rank)]),
+        micro_batch_count_(schedule.micro_batch_count),
         stages_{rank, schedule.stage_count() - 1 - rank} {}
 
   void forward(int chunk) { append(ActionKind::kForward, chunk, forwards_); }
@@ -25,9 +42,10 @@ class VRank {
   void weight(int chunk) { append(ActionKind::kBackwardWeight, chunk, weights_); }
   /// Forward and full backward as one overlapped pair.
   void pair(int forward_chunk, int backward_chunk) {
+    const std::size_t position = actions_.size();
     forward(forward_chunk);
-    actions_.back().overlapped = true;
     backward(backward_chunk);
+    if (actions_.size() == position + 2) actions_[position].overlapped = true;
   }
 
   [[nodiscard]] int forwards(int chunk) const { return forwards_[static_cast<std::size_t>(chunk)]; }
@@ -39,10 +57,14 @@ class VRank {
 
   void append(ActionKind kind, int chunk, Counts& counts) {
     const auto at = static_cast<std::size_t>(chunk);
-    actions_.push_back({kind, false, stages_[at], counts[at]++});
+    const int micro_batch = counts[at]++;
+    if (micro_batch < micro_batch_count_) {
+      actions_.push_back({kind, false, stages_[at], micro_batch});
+    }
   }
 
   std::vector<Action>& actions_;
+  int micro_batch_count_;
   Counts stages_;
   Counts forwards_{};
   Counts inputs_{};

@@ -42,12 +42,13 @@ void append_rank(Schedule& schedule, int rank, int micro_batch_count) {
 
 }  // namespace
 
-Schedule zero_bubble_v(const ScheduleShape& shape) {
+std::variant<Schedule, Unschedulable> zero_bubble_v(const ScheduleShape& shape) {
+  if (shape.rank_count > kMostUnfoldedRanks) return too_many_ranks(shape);
   Schedule schedule = empty_schedule("zb-v", shape, 2, Placement::kV);
   // The pattern needs 2p - 1 micro-batches to unfold; of fewer the surplus is left out again.
   const int unfolded = std::max(shape.micro_batch_count, 2 * shape.rank_count - 1);
   for (int rank = 0; rank < shape.rank_count; ++rank) append_rank(schedule, rank, unfolded);
-  return keep_micro_batches(std::move(schedule), shape.micro_batch_count);
+  return schedule;
 }
 
 }  // namespace ppplan::planner
