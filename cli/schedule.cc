@@ -232,23 +232,30 @@ std::string to_json(const Schedule& schedule, const Measured& measured) {
   return json.end_array().end_object().take();
 }
 
-/// Each rank's actions; of a long order only the beginning.
+/// A line of cells; of a long one its beginning and its end.
+std::string shortened(const std::string& line) {
+  constexpr std::size_t kMostCharacters = 400;
+  constexpr std::size_t kHead = 280;
+  constexpr std::size_t kTail = 80;
+  if (line.size() <= kMostCharacters) return line;
+  return line.substr(0, line.rfind(',', kHead)) + ", … " +
+         line.substr(line.find(',', line.size() - kTail) + 1);
+}
+
+/// Each rank's actions; of a long order only the ends.
 std::string order_text(const Schedule& schedule) {
-  constexpr std::size_t kMostCharacters = 2000;
   constexpr std::size_t kMostRanks = 32;
   std::string text;
   const std::vector<std::string> lines = to_lines(schedule);
-  for (std::size_t rank = 0; rank < std::min(lines.size(), kMostRanks); ++rank) {
-    const std::string& line = lines[rank];
-    const bool cut = line.size() > kMostCharacters;
-    text += fmt::format("rank {}: {}{}\n", rank,
-                        cut ? line.substr(0, line.rfind(',', kMostCharacters)) : line,
-                        cut ? ",… (--csv prints all)" : "");
+  const std::size_t shown = std::min(lines.size(), kMostRanks);
+  bool whole = lines.size() == shown;
+  for (std::size_t rank = 0; rank < shown; ++rank) {
+    const std::string line = shortened(lines[rank]);
+    whole = whole && line.size() == lines[rank].size();
+    text += fmt::format("rank {}: {}\n", rank, line);
   }
-  if (lines.size() > kMostRanks) {
-    text += fmt::format("… {} more ranks (--csv prints all)\n", lines.size() - kMostRanks);
-  }
-  return text;
+  if (lines.size() > shown) text += fmt::format("… {} more ranks\n", lines.size() - shown);
+  return whole ? text : text + "(--csv prints every action)\n";
 }
 
 /// "blocking sends run as ppplan orders them (beside their actions: deadlock, even/odd: run)"
@@ -286,7 +293,11 @@ std::string to_text(const Schedule& schedule, const Measured& measured,
   text +=
       render::timeline_text(schedule, timeline, {.width = options.width, .style = options.style}) +
       '\n';
-  text += table.text(options) + '\n';
+  text += table.text(options);
+  if (timeline.busy.size() > kMostRows) {
+    text += fmt::format("… {} more ranks (--json has all)\n", timeline.busy.size() - kMostRows);
+  }
+  text += '\n';
   text += fmt::format("makespan_s {:.6g}\n", timeline.makespan.count());
   text += fmt::format(
       "bubble {:.4f} of rank-time: fill {:.1f} %, drain {:.1f} %, imbalance {:.1f} %, transfers "

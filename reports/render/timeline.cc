@@ -84,15 +84,28 @@ std::size_t columns_for(const Schedule& schedule, const Timeline& timeline, Nami
   return static_cast<std::size_t>(std::ceil(columns));
 }
 
+/// A part of the time and how many columns show it.
+struct Window {
+  Seconds from{0};
+  Seconds length{0};
+  std::size_t columns = 1;
+  [[nodiscard]] Seconds end() const { return from + length; }
+};
+
 /// One rank's line: every column shows the look that fills most of it, then names where they fit.
 class RankLine {
  public:
-  RankLine(std::size_t columns, Seconds makespan)
-      : shares_(columns), cells_(columns), column_time_(makespan / static_cast<double>(columns)) {}
+  explicit RankLine(const Window& window)
+      : shares_(window.columns),
+        cells_(window.columns),
+        window_(window),
+        column_time_(window.length / static_cast<double>(window.columns)) {}
 
   void add(const Action& action, const Interval& interval) {
-    const double begin = interval.start / column_time_;
-    const double end = std::min(interval.finish / column_time_, static_cast<double>(cells_.size()));
+    if (interval.finish <= window_.from || interval.start >= window_.end()) return;
+    const double begin = std::max((interval.start - window_.from) / column_time_, 0.0);
+    const double end = std::min((interval.finish - window_.from) / column_time_,
+                                static_cast<double>(cells_.size()));
     for (auto column = static_cast<std::size_t>(begin); static_cast<double>(column) < end;
          ++column) {
       const auto left = static_cast<double>(column);
@@ -114,9 +127,13 @@ class RankLine {
 
   /// Writes the name into the columns of which the action fills at least half.
   void name(const Action& action, const Interval& interval, Naming naming) {
-    const auto begin = static_cast<std::size_t>(std::lround(interval.start / column_time_));
-    const auto end = std::min(static_cast<std::size_t>(std::lround(interval.finish / column_time_)),
-                              cells_.size());
+    if (interval.start < window_.from || interval.start >= window_.end()) return;
+    const auto column_of = [&](Seconds time) {
+      return static_cast<std::size_t>(std::lround((time - window_.from) / column_time_));
+    };
+    const std::size_t begin = column_of(interval.start);
+    const std::size_t end =
+        std::min(column_of(std::min(interval.finish, window_.end())), cells_.size());
     std::string text = name_of(action, naming);
     if (end < begin + text.size()) text = name_of(action, Naming::kMicroBatch);
     if (end < begin + text.size()) return;
@@ -148,6 +165,7 @@ class RankLine {
  private:
   std::vector<std::array<float, kIdle + 1>> shares_;
   std::vector<Cell> cells_;
+  Window window_;
   Seconds column_time_;
 };
 
@@ -165,6 +183,41 @@ std::string legend(const Schedule& schedule) {
   return line;
 }
 
+/// The whole time as one window; or, where actions would be shorter than a column, its beginning
+/// and its end, at a scale that shows actions and, of not too many ranks, how the pipeline fills.
+std::vector<Window> windows_for(const Timeline& timeline, std::size_t columns) {
+  constexpr double kColumnsOfAction = 3.0;
+  Seconds busy{0};
+  std::size_t action_count = 0;
+  for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
+    busy += timeline.busy[rank];
+    action_count += timeline.ranks[rank].size();
+  }
+  const Window whole{Seconds(0), timeline.makespan, columns};
+  const Seconds action = busy / static_cast<double>(std::max<std::size_t>(action_count, 1));
+  if (timeline.makespan <= action * static_cast<double>(columns)) return {whole};
+  const std::size_t half = (columns - 1) / 2;
+  const double shown = std::max(static_cast<double>(half) / kColumnsOfAction,
+                                static_cast<double>(timeline.ranks.size()) + 4.0);
+  const Seconds length = action * shown;
+  if (2.0 * length >= timeline.makespan) return {whole};
+  return {{Seconds(0), length, half}, {timeline.makespan - length, length, half}};
+}
+
+/// "0 s        45.00 s┊2961.00 s    3006.00 s": both ends of every window, where there is room.
+std::string axis(const std::vector<Window>& windows) {
+  std::string line;
+  for (const Window& window : windows) {
+    if (!line.empty()) line += "┊";
+    const std::string from = window.from == Seconds(0) ? "0 s" : ppplan::human(window.from);
+    const std::string end = ppplan::human(window.end());
+    const std::size_t room = window.columns - std::min(window.columns, from.size());
+    line += room > end.size() ? fmt::format("{}{:>{}}", from, end, room)
+                              : fmt::format("{:>{}}", end, window.columns);
+  }
+  return line;
+}
+
 }  // namespace
 
 std::string timeline_text(const Schedule& schedule, const Timeline& timeline,
@@ -178,6 +231,7 @@ std::string timeline_text(const Schedule& schedule, const Timeline& timeline,
   const std::size_t columns = std::max(
       columns_for(schedule, timeline, naming, std::max<std::size_t>(options.width, 40) - frame),
       length.size() + 4);
+  const std::vector<Window> windows = windows_for(timeline, columns);
   const std::size_t head = (options.most_ranks + 1) / 2;
   const bool all = rank_count <= options.most_ranks;
   std::string text;
@@ -188,18 +242,22 @@ std::string timeline_text(const Schedule& schedule, const Timeline& timeline,
       rank += hidden;
       if (rank >= rank_count) break;
     }
-    RankLine line(columns, timeline.makespan);
-    const std::vector<Action>& actions = schedule.ranks[rank];
-    const std::vector<Interval>& intervals = timeline.ranks[rank];
-    for (std::size_t at = 0; at < intervals.size(); ++at) line.add(actions[at], intervals[at]);
-    line.settle();
-    for (std::size_t at = 0; at < intervals.size(); ++at) {
-      line.name(actions[at], intervals[at], naming);
+    std::string drawn;
+    for (const Window& window : windows) {
+      RankLine line(window);
+      const std::vector<Action>& actions = schedule.ranks[rank];
+      const std::vector<Interval>& intervals = timeline.ranks[rank];
+      for (std::size_t at = 0; at < intervals.size(); ++at) line.add(actions[at], intervals[at]);
+      line.settle();
+      for (std::size_t at = 0; at < intervals.size(); ++at) {
+        line.name(actions[at], intervals[at], naming);
+      }
+      drawn += (drawn.empty() ? "" : "┊") + line.text(options.style);
     }
-    text += fmt::format("rank {:>{}} │{}│\n", rank, digits, line.text(options.style));
+    text += fmt::format("rank {:>{}} │{}│\n", rank, digits, drawn);
   }
-  text += fmt::format("{:>{}}0 s{:>{}}\n", "", frame - 1, length, columns - 3);
-  return text + legend(schedule) + '\n';
+  text += fmt::format("{:>{}}{}\n", "", frame - 1, axis(windows));
+  return text + legend(schedule) + (windows.size() == 1 ? "\n" : "  ┊ left out\n");
 }
 
 }  // namespace ppplan::render

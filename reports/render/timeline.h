@@ -22,9 +22,10 @@ struct TimelineOptions {
 ///           0 s         9.00 s
 ///   F forward  B backward
 ///
-/// Not wider than `width`: where an action is too short for its name it is drawn by its letter, and
-/// a column shows what fills most of it. `timeline` is that of simulating `schedule`. O(actions +
-/// ranks * width).
+/// Where actions would be shorter than a column, the beginning and the end are drawn and ┊ stands
+/// for what is between. Not wider than `width`: where an action is too short for its name it is
+/// drawn by its letter, and a column shows what fills most of it. `timeline` is that of simulating
+/// `schedule`. O(actions + ranks * width).
 std::string timeline_text(const planner::Schedule& schedule, const planner::Timeline& timeline,
                           const TimelineOptions& options = {});
 

@@ -45,6 +45,15 @@ TEST_CASE("timeline: no line is wider than asked, whatever the schedule") {
   }
 }
 
+TEST_CASE("timeline: of a long run the beginning and the end are drawn, in which actions show") {
+  const std::string text = drawn("1f1b", 2, 1000, {.width = 60});
+  CHECK(text ==
+        "rank 0 │F0F1    B0══F2B1══F3B2══F┊BFFB996FFB997FFB998  B999│\n"
+        "rank 1 │  F0B0══F1B1══F2B2══F3B3═┊BBBFFB997FFB998FFB999    │\n"
+        "        0 s               12.50 s┊2990.50 s       3003.00 s\n"
+        "F forward  B backward  ┊ left out\n");
+}
+
 TEST_CASE("timeline: colours appear only when asked, and end where their action ends") {
   CHECK(drawn("gpipe", 1, 1).find('\x1b') == std::string::npos);
   const std::string text = drawn("gpipe", 1, 1, {.style = render::Style::kColored});
