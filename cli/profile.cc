@@ -189,6 +189,7 @@ void profile_verb(ProfileOptions& options, const Shell& shell) {
   sort_unique(options.micro_batches);
   sort_unique(options.sequences);
   sort_unique(options.estimate.tensor_degrees);
+  sort_unique(options.estimate.context_degrees);
   const profiler::LoadedModel loaded = load(options, *shell.progress());
   if (options.estimate.device) {
     estimate_profile(options.estimate, loaded, options.micro_batches, options.sequences,

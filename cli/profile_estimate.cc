@@ -24,7 +24,8 @@ using profiler::EstimateOptions;
 constexpr std::int64_t kUsualSequence = 4096;
 /// Without --tensor-parallel: more pays for few models, and needs as many devices in a node.
 constexpr int kUsualTensorDegree = 8;
-constexpr int kMostDevices = 65'536;
+constexpr int kMostDevices = 65'536;  // in a node, or nodes
+constexpr std::int64_t kMostInAll = 1'000'000;
 
 std::optional<int> count_of(std::string_view text) {
   int value = 0;
@@ -40,7 +41,9 @@ Cluster parse_cluster(const std::string& text) {
   if (by != std::string::npos) {
     const std::optional<int> nodes = count_of(std::string_view(text).substr(0, by));
     const std::optional<int> devices = count_of(std::string_view(text).substr(by + 1));
-    if (nodes && devices) return {*nodes, *devices};
+    if (nodes && devices && std::int64_t{*nodes} * *devices <= kMostInAll) {
+      return {*nodes, *devices};
+    }
   }
   throw Error(Failure::kBadInput, fmt::format("--cluster: expected NODESxDEVICES, found {}", text),
               "128x8 is 128 nodes of 8 devices each");
@@ -61,6 +64,7 @@ EstimateOptions complete(const EstimateArguments& arguments, const Model& model,
     options.tensor_degrees = profiler::tensor_degrees(
         model, std::min(kUsualTensorDegree, options.cluster.devices_per_node));
   }
+  if (!arguments.context_degrees.empty()) options.context_degrees = arguments.context_degrees;
   return options;
 }
 
@@ -78,6 +82,12 @@ CLI::Option* add_estimate_options(CLI::App& verb, EstimateArguments& arguments) 
       ->option_text("NxD");
   verb.add_option("--tensor-parallel", arguments.tensor_degrees,
                   "Tensor-parallel degrees to estimate [1,2,4,8 as they divide the model]")
+      ->needs(estimate)
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostDevices))
+      ->option_text("LIST");
+  verb.add_option("--context-parallel", arguments.context_degrees,
+                  "Context-parallel degrees to estimate, for long sequences [1]")
       ->needs(estimate)
       ->delimiter(',')
       ->check(CLI::Range(1, kMostDevices))

@@ -19,6 +19,7 @@ struct EstimateArguments {
   std::optional<std::string> device;  ///< empty: measure
   std::optional<std::string> cluster;
   std::vector<int> tensor_degrees;
+  std::vector<int> context_degrees;
   profiler::EstimateOptions options;
 };
 

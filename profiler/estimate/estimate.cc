@@ -18,23 +18,44 @@ namespace {
 /// Host time to start an action: a few calls into Python and into the collective library.
 constexpr Seconds kCallOverhead{20e-6};
 
+void check_tensor_degree(const Model& model, int degree, const Cluster& cluster) {
+  if (degree > cluster.devices_per_node) {
+    throw Error(Failure::kBadInput,
+                fmt::format("tensor-parallel {}: expected at most the {} devices of a node", degree,
+                            cluster.devices_per_node),
+                "leave it out, or give a --cluster of larger nodes");
+  }
+  for (const LayerKind& kind : model.kinds) {
+    const std::optional<std::string> obstacle = indivisible(kind, degree);
+    if (!obstacle) continue;
+    throw Error(Failure::kBadInput,
+                fmt::format("tensor-parallel {}: does not divide the {} of {}", degree, *obstacle,
+                            kind.name),
+                "leave it out");
+  }
+}
+
+/// A device has an early and a late piece of each sample, so that all have as much to attend to.
+void check_context_degree(int degree, const EstimateOptions& options) {
+  for (const std::int64_t sequence : options.sequences) {
+    if (degree == 1 || sequence % (2 * degree) == 0) continue;
+    throw Error(Failure::kBadInput,
+                fmt::format("context-parallel {}: does not cut {} tokens into {} pieces alike",
+                            degree, sequence, 2 * degree),
+                "leave it out, or give other --sequence-lengths");
+  }
+  if (degree <= options.cluster.device_count()) return;
+  throw Error(Failure::kBadInput,
+              fmt::format("context-parallel {}: expected at most the {} devices of the cluster",
+                          degree, options.cluster.device_count()),
+              "leave it out, or give a larger --cluster");
+}
+
 void check_degrees(const Model& model, const EstimateOptions& options) {
   for (const int degree : options.tensor_degrees) {
-    if (degree > options.cluster.devices_per_node) {
-      throw Error(Failure::kBadInput,
-                  fmt::format("tensor-parallel {}: expected at most the {} devices of a node",
-                              degree, options.cluster.devices_per_node),
-                  "leave it out, or give a --cluster of larger nodes");
-    }
-    for (const LayerKind& kind : model.kinds) {
-      const std::optional<std::string> obstacle = indivisible(kind, degree);
-      if (!obstacle) continue;
-      throw Error(Failure::kBadInput,
-                  fmt::format("tensor-parallel {}: does not divide the {} of {}", degree, *obstacle,
-                              kind.name),
-                  "leave it out");
-    }
+    check_tensor_degree(model, degree, options.cluster);
   }
+  for (const int degree : options.context_degrees) check_context_degree(degree, options);
 }
 
 /// What is recomputed, and in which chunks, at a number of tokens.
@@ -55,22 +76,24 @@ std::vector<PassShape> pass_shapes(const LayerKind& kind, std::int64_t tokens,
   return shapes;
 }
 
-/// Rows of one kind at one sequence and degree.
+/// Rows of one kind at one sequence and sharding.
 class KindEstimate {
  public:
   KindEstimate(const Model& model, int kind, const EstimateOptions& options, std::int64_t sequence,
-               int tensor)
+               const Sharding& sharding)
       : kind_(kind),
         options_(&options),
         sequence_(sequence),
         roofline_(options.device, options.precision),
         program_(shard_program(model, model.kinds[static_cast<std::size_t>(kind)],
                                {.sequence = sequence,
-                                .tensor = tensor,
+                                .tensor = sharding.tensor,
+                                .context = sharding.context,
                                 .attention = options.attention,
                                 .dropout = options.dropout,
                                 .precision = options.precision})) {}
 
+  /// `shape` has this device's tokens.
   [[nodiscard]] Measurement row(int micro_batch, const PassShape& shape) const {
     const PassTimes times =
         pass_times({program_, roofline_, options_->precision, sequence_}, shape);
@@ -78,7 +101,7 @@ class KindEstimate {
     Measurement row{.kind = kind_,
                     .micro_batch = micro_batch,
                     .sequence = sequence_,
-                    .sharding = {.tensor = program_.tensor},
+                    .sharding = program_.sharding,
                     .recompute = shape.recompute,
                     .recompute_chunk = shape.chunk,
                     .forward = {.median = times.forward},
@@ -106,7 +129,7 @@ class KindEstimate {
         static_cast<double>(count) * (2.0 * p.gradient_bytes + 2.0 * p.optimizer_bytes +
                                       (has_own_weights ? 1.0 : 2.0) * p.parameter_bytes);
     return {.kind = kind_,
-            .sharding = {.tensor = program_.tensor},
+            .sharding = program_.sharding,
             .step = {.median = roofline_.stream(moved).total()},
             .parameters = Bytes{count * p.parameter_bytes},
             .gradients = Bytes{count * p.gradient_bytes},
@@ -152,6 +175,27 @@ Profile machine_of(const Model& model, const EstimateOptions& options) {
   return profile;
 }
 
+/// Rows of a kind at one sharding: all sequences and micro-batches, and the optimizer's.
+void add_rows(Profile& profile, int kind, const Sharding& sharding,
+              const EstimateOptions& options) {
+  const LayerKind& layer = profile.model.kinds[static_cast<std::size_t>(kind)];
+  for (const std::int64_t sequence : options.sequences) {
+    const KindEstimate estimate(profile.model, kind, options, sequence, sharding);
+    for (const int micro_batch : options.micro_batches) {
+      const std::int64_t tokens = micro_batch * sequence / sharding.context;
+      for (const PassShape& shape : pass_shapes(layer, tokens, options.recompute_chunks)) {
+        if (profile.measurements.size() == kMostEstimates) {
+          throw Error(Failure::kBadInput,
+                      fmt::format("the estimate has more than {} rows", kMostEstimates),
+                      "give fewer --micro-batches, --sequence-lengths or degrees");
+        }
+        profile.measurements.push_back(estimate.row(micro_batch, shape));
+      }
+    }
+    if (sequence == options.sequences.front()) profile.optimizer.push_back(estimate.optimizer());
+  }
+}
+
 }  // namespace
 
 std::vector<int> tensor_degrees(const Model& model, int most) {
@@ -169,23 +213,9 @@ Profile estimate(const Model& model, const EstimateOptions& options) {
   check_degrees(model, options);
   Profile profile = machine_of(model, options);
   for (int kind = 0; kind < static_cast<int>(model.kinds.size()); ++kind) {
-    const LayerKind& layer = model.kinds[static_cast<std::size_t>(kind)];
     for (const int tensor : options.tensor_degrees) {
-      for (const std::int64_t sequence : options.sequences) {
-        const KindEstimate estimate(model, kind, options, sequence, tensor);
-        for (const int micro_batch : options.micro_batches) {
-          for (const PassShape& shape :
-               pass_shapes(layer, micro_batch * sequence, options.recompute_chunks)) {
-            if (profile.measurements.size() == kMostEstimates) {
-              throw Error(Failure::kBadInput,
-                          fmt::format("the estimate has more than {} rows", kMostEstimates),
-                          "give fewer --micro-batches, --sequence-lengths or --tensor-parallel");
-            }
-            profile.measurements.push_back(estimate.row(micro_batch, shape));
-          }
-        }
-        if (sequence == options.sequences.front())
-          profile.optimizer.push_back(estimate.optimizer());
+      for (const int context : options.context_degrees) {
+        add_rows(profile, kind, {.tensor = tensor, .context = context}, options);
       }
     }
   }

@@ -43,6 +43,8 @@ struct EstimateOptions {
   std::vector<std::int64_t> sequences;         ///< tokens a sample, each at least 1
   /// Tensor-parallel degrees; each must divide every kind of layer.
   std::vector<int> tensor_degrees{1};
+  /// Context-parallel degrees; twice each must divide every sequence.
+  std::vector<int> context_degrees{1};
   Precision precision = kMegatronBfloat16;
   AttentionKernel attention = AttentionKernel::kFlash;
   bool dropout = false;  ///< count its masks; the model document has no dropout
@@ -53,12 +55,13 @@ struct EstimateOptions {
 /// The powers of two up to `most` that divide every kind of layer of the model.
 std::vector<int> tensor_degrees(const Model& model, int most);
 
-/// Rows for every kind, micro-batch, sequence and degree. Blocks: nothing, the attention core, and
-/// everything recomputed, the last also in chunks. Heads: nothing recomputed, the logits also in
-/// chunks. Embeddings: nothing recomputed. `input_sha256` stays empty.
+/// Rows for every kind, micro-batch, sequence and pair of degrees. Blocks: nothing, the attention
+/// core, and everything recomputed, the last also in chunks. Heads: nothing recomputed, the logits
+/// also in chunks. Embeddings: nothing recomputed. `input_sha256` stays empty.
 ///
-/// Throws Error(kBadInput) for a degree that does not divide the model or is more than a node's
-/// devices, for more than kMostEstimates rows, and for sizes beyond 2^53 bytes.
+/// Throws Error(kBadInput) for a tensor degree that does not divide the model or is more than a
+/// node's devices, for a context degree that does not divide a sequence or is more than the
+/// cluster's, for more than kMostEstimates rows, and for sizes beyond 2^53 bytes.
 /// O(rows x operators).
 Profile estimate(const Model& model, const EstimateOptions& options);
 

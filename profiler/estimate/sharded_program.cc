@@ -35,7 +35,7 @@ class Walk {
         options_(&options),
         t_(options.tensor),
         a_(options.precision.activation_bytes) {
-    program_.tensor = options.tensor;
+    program_.sharding = {.tensor = options.tensor, .context = options.context};
     const bool is_embedding = kind.role == LayerRole::kEmbedding;
     program_.input =
         is_embedding ? define("tokens", kTokenBytes * t_, 0) : define("x", model.hidden);
@@ -116,7 +116,11 @@ class Walk {
     program_.collectives.push_back({kind, CollectiveGroup::kTensor, count, Bytes{bytes}});
   }
   [[nodiscard]] std::int64_t when_shared(std::int64_t bytes) const { return t_ > 1 ? bytes : 0; }
-  void add_parameters(std::int64_t count) { program_.parameter_count += count; }
+  void add_parameters(std::int64_t count) {
+    constexpr std::int64_t kMostBytesEach = 16;  // of any role
+    program_.parameter_count += count;
+    product(program_.parameter_count, kMostBytesEach);
+  }
 
   /// One kernel that reads and writes whole tensors: `passes` of the input's width.
   void stream(double forward_passes, double backward_passes, bool keeps_input) {
@@ -216,6 +220,7 @@ class Walk {
                       .head_size = body.head_size,
                       .context = mean_context(options_->sequence, body.window)};
     divide(body.kv_head_count, "key/value heads");
+    gather_context(step, 2 * product(product(body.kv_head_count, body.head_size), a_));
     const int made = output(0, product(body.head_count, body.head_size), {.by_features = true});
     step.outputs = {made};
     if (options_->attention == AttentionKernel::kFlash) {
@@ -223,6 +228,15 @@ class Walk {
     } else {
       store_scores(step, product(body.head_count, options_->sequence));
     }
+  }
+  /// Keys and values of whole samples; a token's have `bytes` over the tensor-parallel devices.
+  void gather_context(ProgramStep& step, std::int64_t bytes) {
+    if (options_->context == 1) return;
+    const std::int64_t gathered = product(divide_rounding_up(bytes), options_->context);
+    step.forward_workspace += gathered;
+    step.backward_workspace += 2 * gathered;  // their gradients too
+    program_.collectives.push_back(
+        {CollectiveKind::kAllGather, CollectiveGroup::kContext, 1, Bytes{gathered}});
   }
   /// Korthikanti et al. 2022, section 4.1: the softmax's output, a mask, and what the mask lets
   /// through.
@@ -232,8 +246,8 @@ class Walk {
     hidden_output(step, bytes, true);
     step.forward_bytes = 2.0 * share(bytes);
     step.backward_bytes = 3.0 * share(bytes);
-    step.forward_workspace = divide_rounding_up(bytes);
-    step.backward_workspace = divide_rounding_up(2 * bytes);
+    step.forward_workspace += divide_rounding_up(bytes);
+    step.backward_workspace += divide_rounding_up(2 * bytes);
     if (!options_->dropout) return;
     hidden_output(step, scores, true);
     hidden_output(step, bytes, true);

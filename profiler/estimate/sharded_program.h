@@ -1,5 +1,5 @@
-// A layer kind's program as one device of a tensor-parallel group runs it: which products, how much
-// is moved, and which values stay for the backward pass.
+// A layer kind's program as one of the devices that share it runs it: which products, how much is
+// moved, and which values stay for the backward pass.
 //
 // Tensor parallelism is Megatron-LM's with sequence parallelism (Shoeybi et al. 2019, section 3;
 // Korthikanti et al. 2022, section 4.2.2): a product that reads whole features is cut by columns,
@@ -7,6 +7,11 @@
 // tokens are divided. So each value is divided by t in one way or the other. Before a product by
 // columns the tokens are gathered, after one by rows they are reduced and scattered. Products of
 // one value (query, key and value; gate and up) are one kernel, as in the trainers.
+//
+// Context parallelism gives each device an equal share of every sample's tokens, in an order that
+// also divides the attention's work equally; keys and values are gathered before the attention, and
+// their gradients reduced and scattered after its backward (Grattafiori et al. 2024, The Llama 3
+// herd of models, section 3.3.2).
 #pragma once
 
 #include "profiler/models/counts.h"
@@ -28,7 +33,8 @@ enum class AttentionKernel {
 
 struct ProgramOptions {
   std::int64_t sequence = 1;
-  int tensor = 1;  ///< t; divides the program (see indivisible)
+  int tensor = 1;   ///< t; divides the program (see indivisible)
+  int context = 1;  ///< divides the sequence
   AttentionKernel attention = AttentionKernel::kFlash;
   bool dropout =
       false;  ///< masks on each branch before its addition, on stored scores, on embeddings
@@ -42,9 +48,8 @@ std::optional<std::string> indivisible(const LayerKind& kind, int tensor);
 struct ProgramValue {
   std::int64_t bytes = 0;
   std::int64_t gradient_bytes = 0;  ///< 0 of what has no gradient
-  bool is_scores =
-      false;  ///< a part of the attention core that its output can be made without keeping
-  bool is_kept = false;  ///< from forward to backward when nothing is recomputed
+  bool is_scores = false;  ///< attention's scores or a head's logits: the first to be recomputed
+  bool is_kept = false;    ///< from forward to backward when nothing is recomputed
 };
 
 /// The shares of one device.
@@ -84,13 +89,13 @@ struct ProgramStep {
 };
 
 struct ShardedProgram {
-  int tensor = 1;
+  Sharding sharding;
   std::vector<ProgramValue> values;
   int input = 0;   ///< value: tokens or x
   int output = 0;  ///< value: x or loss
   std::vector<ProgramStep> steps;
   std::int64_t parameter_count = 0;  ///< on one device
-  /// For one token; `size` grows with the tokens.
+  /// For one token of a device; `size` grows with the tokens.
   std::vector<Collective> collectives;
 };
 

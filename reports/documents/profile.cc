@@ -18,6 +18,7 @@ constexpr IntegerRange kMicroBatch = {1, 1'000'000};
 constexpr IntegerRange kSequence = {1, 1'000'000'000};
 constexpr IntegerRange kWorkers = {1, 65'536};
 constexpr IntegerRange kCalls = {1, 1'000};
+constexpr std::int64_t kMostDevices = 1'000'000;
 
 }  // namespace
 
@@ -129,6 +130,13 @@ template <typename Io>
 void describe(Io& io, Like<Cluster> auto& cluster) {
   io("nodes", cluster.node_count, kWorkers);
   io("devices_per_node", cluster.devices_per_node, kWorkers);
+}
+
+void validate(const Cluster& cluster, const Fields& fields) {
+  const auto device_count = std::int64_t{cluster.node_count} * cluster.devices_per_node;
+  if (device_count <= kMostDevices) return;
+  fields.fail("nodes", fmt::format("expected at most {} devices in all, found {}", kMostDevices,
+                                   device_count));
 }
 
 template <typename Io>

@@ -48,9 +48,9 @@ std::string estimate_view(const Profile& profile, const TableOptions& options) {
                {"peak above"}},
               title(profile));
   for (const Measurement& row : profile.measurements) {
-    if (row.micro_batch != micro_batch || row.sequence != sequence || row.recompute_chunk != 0) {
-      continue;
-    }
+    const bool is_shown = row.micro_batch == micro_batch && row.sequence == sequence &&
+                          row.recompute_chunk == 0 && row.sharding.context == 1;
+    if (!is_shown) continue;
     table.row({profile.model.kinds[static_cast<std::size_t>(row.kind)].name,
                fmt::format("{} x {}", row.micro_batch, row.sequence),
                fmt::format("{}", row.sharding.tensor),
@@ -59,9 +59,8 @@ std::string estimate_view(const Profile& profile, const TableOptions& options) {
                human(row.saved), human(std::max(row.forward_peak, row.backward_peak))});
   }
   return table.text(options) + links_text(profile) +
-         fmt::format(
-             "{} rows in all: larger micro-batches, other sequences, chunks of recomputing\n",
-             profile.measurements.size());
+         fmt::format("{} rows in all: larger micro-batches, other sequences and degrees, chunks\n",
+                     profile.measurements.size());
 }
 
 }  // namespace ppplan::render

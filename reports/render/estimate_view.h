@@ -9,7 +9,8 @@
 namespace ppplan::render {
 
 /// One row for each layer kind, sharding and recompute option at the smallest micro-batch and the
-/// longest sequence, nothing in chunks. Then the links and how many rows the profile has in all.
+/// longest sequence, nothing in chunks, samples whole on each device. Then the links and how many
+/// rows the profile has in all.
 std::string estimate_view(const Profile& profile, const TableOptions& options);
 
 }  // namespace ppplan::render

@@ -85,6 +85,8 @@ TEST_CASE("profile --estimate: flags of measuring contradict it, and its own nee
   CHECK(said({"--estimate", "h200", "--cluster", "2*8", "-o", "p"}) ==
         "error: --cluster: expected NODESxDEVICES, found 2*8\n"
         "hint: 128x8 is 128 nodes of 8 devices each\n");
+  CHECK(said({"--estimate", "h200", "--cluster", "65536x65536", "-o", "p"})
+            .find("--cluster: expected") != std::string::npos);
   CHECK(said({"--estimate", "h20", "-o", "p"})
             .find("device h20: neither a known device nor a file\nhint: did you mean h200?") !=
         std::string::npos);

@@ -2,18 +2,11 @@
 #include "profiler/estimate/estimate.h"
 #include "profiler/estimate/roofline.h"
 #include "profiler/models/counts.h"
-#include "profiler/models/load.h"
-#include "reports/documents/file.h"
 #include "tests/support/estimated_profile.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include <cmath>
-#include <filesystem>
-#include <sstream>
 #include <string>
-#include <vector>
 
 namespace ppplan::profiler {
 namespace {
@@ -93,69 +86,4 @@ TEST_CASE("estimate: a small layer takes as long as its host needs to start it")
 }
 
 }  // namespace
-
-// Megatron-DeepSpeed on A100s (vTrain's measurements): GPT with dropout, stored scores, everything
-// recomputed; here those without tensor and pipeline parallelism. What no layer's estimate holds,
-// the reduction among data-parallel ranks of one node, is added at 200 GB/s.
-TEST_SUITE_BEGIN("shared");
-
-TEST_CASE("estimate: measured iterations of GPT on A100s are met within 25 % from 4 samples up") {
-  const std::filesystem::path file =
-      std::filesystem::path(PPPLAN_SHARED_ROOT) / "data/measured/megatron_a100_one_node.csv";
-  if (!std::filesystem::exists(file)) {
-    MESSAGE("skipped: no " << file.string());
-    return;
-  }
-  std::istringstream lines(read_file(file));
-  std::string line;
-  std::getline(lines, line);
-  double sum = 0.0;
-  int count = 0;
-  while (std::getline(lines, line)) {
-    std::vector<double> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(std::stod(cell));
-    REQUIRE(cells.size() == 11);
-    const double batch = cells[1];
-    const auto micro_batch = static_cast<int>(cells[2]);
-    const auto hidden = static_cast<int>(cells[3]);
-    const double layers = cells[5];
-    const double data_parallel = cells[8];
-    if (cells[7] != 1.0 || cells[9] != 1.0 || micro_batch < 4 || hidden < 2048) continue;
-    const std::string config = fmt::format(
-        R"({{"model_type": "gpt2", "n_embd": {}, "n_layer": 1, "n_head": {}, "n_positions": {},
-             "vocab_size": 51200}})",
-        hidden, cells[4], cells[6]);
-    const Model model = read_model_config(config, "gpt", "gpt", {}).model;
-    const Profile profile = estimate(model, {.device = find_data_sheet("a100-80g"),
-                                             .cluster = {1, 8},
-                                             .micro_batches = {micro_batch},
-                                             .sequences = {static_cast<std::int64_t>(cells[6])},
-                                             .attention = AttentionKernel::kMath,
-                                             .dropout = true});
-    const auto pass = [&](int kind, Recompute recompute) {
-      const Measurement& at = only_row(profile, kind, recompute);
-      return (at.forward.median + at.backward.median).count();
-    };
-    const double micro_batches = batch / data_parallel / micro_batch;
-    double step = micro_batches * (layers * pass(1, Recompute::kFull) + pass(0, Recompute::kNone) +
-                                   pass(2, Recompute::kNone));
-    for (const OptimizerCost& cost : profile.optimizer) {
-      const double number = cost.kind == 1 ? layers : 1.0;
-      step += number * cost.step.median.count();
-      step += number * 2.0 * static_cast<double>(cost.parameters.count) * (data_parallel - 1.0) /
-              data_parallel / 200e9;
-    }
-    const double error = step * 1e3 / cells[10] - 1.0;
-    CAPTURE(line);
-    CHECK(std::abs(error) < 0.25);
-    sum += error;
-    ++count;
-  }
-  REQUIRE(count > 0);
-  MESSAGE(fmt::format("{} iterations, mean error {:+.1f} %", count, 100.0 * sum / count));
-}
-
-TEST_SUITE_END();
-
 }  // namespace ppplan::profiler

@@ -103,6 +103,40 @@ TEST_CASE("estimate: a block's collectives are Korthikanti et al.'s, the ends ha
   CHECK(collectives(1, 1).empty());
 }
 
+TEST_CASE("estimate: context-parallel devices share the tokens and gather keys and values") {
+  EstimateOptions options = options_for("h100-sxm", {32768});
+  options.tensor_degrees = {1, 8};
+  options.context_degrees = {1, 4};
+  options.micro_batches = {1};
+  const Model model = testing::llama_405b();
+  const Profile profile = estimate(model, options);
+  const auto block = [&](int tensor, int context) {
+    return row_of(profile, {.kind = 1,
+                            .micro_batch = 1,
+                            .sequence = 32768,
+                            .sharding = {.tensor = tensor, .context = context}});
+  };
+  for (const int tensor : {1, 8}) {
+    const Measurement whole = block(tensor, 1);
+    const Measurement part = block(tensor, 4);
+    CHECK(part.saved.count == whole.saved.count / 4);
+    CHECK(part.output.count == whole.output.count / 4);
+    CHECK(part.forward.median / whole.forward.median == doctest::Approx(0.25).epsilon(0.01));
+    // Two of 8 heads of 128 features, of all tokens, divided among the tensor-parallel devices.
+    const Collective gather{.kind = CollectiveKind::kAllGather,
+                            .group = CollectiveGroup::kContext,
+                            .count = 1,
+                            .size = Bytes{2LL * 8 * 128 * 2 * 32768 / tensor}};
+    CHECK(std::count(part.collectives.begin(), part.collectives.end(), gather) == 1);
+  }
+  options.context_degrees = {3};
+  CHECK(message_of([&] { estimate(model, options); }) ==
+        "context-parallel 3: does not cut 32768 tokens into 6 pieces alike");
+  options.context_degrees = {16};
+  CHECK(message_of([&] { estimate(model, options); }) ==
+        "context-parallel 16: expected at most the 8 devices of the cluster");
+}
+
 TEST_CASE("estimate: more samples are never cheaper, a full recompute never keeps more") {
   const Profile profile = testing::estimated_profile(testing::llama_405b());
   for (const Measurement& row : profile.measurements) {

@@ -149,6 +149,10 @@ TEST_CASE("documents: a profile has each cell once, devices, and links between t
   bare.devices.clear();
   CHECK(refusal(bare).find("devices: expected at least one device, found none") !=
         std::string::npos);
+  Profile endless = RandomDocuments(1).profile();
+  endless.cluster = {65'536, 65'536};
+  CHECK(refusal(endless).find("cluster.nodes: expected at most 1000000 devices in all") !=
+        std::string::npos);
   Profile apart = RandomDocuments(1).profile();
   apart.devices.resize(2);
   apart.links.clear();
