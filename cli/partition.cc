@@ -2,6 +2,7 @@
 #include "planner/partition.h"
 
 #include "cli/partition_graph.h"
+#include "cli/partition_lengths.h"
 #include "cli/shell.h"
 #include "reports/documents/error.h"
 #include "reports/documents/file.h"
@@ -40,6 +41,7 @@ struct Arguments {
   std::optional<std::int64_t> sequence;
   bool json = false;
   GraphQuestion graph;
+  LengthsQuestion lengths;
 };
 
 Bytes memory_limit(const std::string& text) {
@@ -111,6 +113,14 @@ void require_one_question(const Arguments& arguments) {
     throw Error(Failure::kBadInput, fmt::format("{} needs --rules", option),
                 "--rules pipedream or --rules max-load cuts a graph");
   }
+  if (const char* option = arguments.lengths.option_without_lengths()) {
+    throw Error(Failure::kBadInput, fmt::format("{} needs --lengths", option),
+                "give the tokens of the samples, one number a line: --lengths FILE");
+  }
+  if (arguments.profile == "-" && arguments.lengths.file == "-") {
+    throw Error(Failure::kBadInput, "--lengths -: the profile is read from standard input already",
+                "give one of them as a file");
+  }
   if (arguments.graph.rules.empty()) {
     if (arguments.global_batch) return;
     throw Error(Failure::kBadInput, "--global-batch is required",
@@ -119,7 +129,8 @@ void require_one_question(const Arguments& arguments) {
   const bool plan_option = arguments.global_batch || arguments.stages || arguments.micro_batch ||
                            arguments.sequence || arguments.virtual_count ||
                            !arguments.schedules.empty() || !arguments.pins.empty() ||
-                           !arguments.layer_counts.empty() || !arguments.output.empty();
+                           !arguments.layer_counts.empty() || !arguments.output.empty() ||
+                           !arguments.lengths.file.empty();
   if (!plan_option) return;
   throw Error(Failure::kBadInput,
               "--rules goes with --devices, --bandwidth, --memory, --cpus, --no-replication and "
@@ -150,9 +161,12 @@ void run(const Arguments& arguments, Shell& shell) {
                 fmt::format("-o {}: that is the profile itself", arguments.output),
                 "give the plan a name of its own: -o plan.yaml");
   }
+  const std::optional<SampleLengths> samples = read_samples(arguments.lengths);
   std::optional<OutputFile> output;
   if (!arguments.output.empty()) output.emplace(arguments.output);
-  auto answer = planner::partition(profile, options_of(arguments));
+  planner::PartitionOptions options = options_of(arguments);
+  if (samples && !options.sequence) options.sequence = samples->planned_sequence(profile);
+  auto answer = planner::partition(profile, options);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&answer)) {
     report_infeasible(*infeasible);
   }
@@ -162,6 +176,7 @@ void run(const Arguments& arguments, Shell& shell) {
         fmt::format("note: the profile has {} devices; further ranks are taken to be like its last",
                     profile.devices.size()));
   }
+  if (samples) plan_batching(planned, profile, *samples, arguments.lengths);
   planned.plan.tool_version = PPPLAN_VERSION;
   planned.plan.input_sha256 = sha256(text);
   if (output) output->commit(write_plan(planned.plan));
@@ -217,6 +232,7 @@ void add_partition(CLI::App& app, Shell& shell) {
   verb->add_option("-o,--output", arguments->output, "Write the plan here; - is standard output")
       ->option_text("PLAN");
   verb->add_flag("--json", arguments->json, "The plan's figures as JSON");
+  add_lengths_options(*verb, arguments->lengths);
   add_graph_options(*verb, arguments->graph);
   verb->callback([arguments, &shell] { run(*arguments, shell); });
 }

@@ -180,4 +180,12 @@ std::vector<std::int64_t> measured_sequences(const Profile& profile) {
   return {sequences.begin(), sequences.end()};
 }
 
+std::vector<int> measured_micro_batches(const Profile& profile) {
+  std::set<int> sizes;
+  for (const Measurement& row : profile.measurements) {
+    if (usable(row)) sizes.insert(row.micro_batch);
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
 }  // namespace ppplan::planner

@@ -57,4 +57,7 @@ class CostTable {
 /// Sequence lengths with rows, rising. Empty when the profile has no rows.
 std::vector<std::int64_t> measured_sequences(const Profile& profile);
 
+/// Micro-batch sizes with rows at any sequence, rising.
+std::vector<int> measured_micro_batches(const Profile& profile);
+
 }  // namespace ppplan::planner

@@ -232,6 +232,22 @@ std::vector<std::int64_t> Fields::integers(std::string_view key, IntegerRange ra
   return result;
 }
 
+std::vector<Seconds> Fields::times(std::string_view key) const {
+  std::vector<Seconds> result;
+  for (const double time : numbers(key, {.least = 0.0, .most = kMostSeconds})) {
+    result.emplace_back(time);
+  }
+  return result;
+}
+
+std::vector<Bytes> Fields::sizes(std::string_view key) const {
+  std::vector<Bytes> result;
+  for (const std::int64_t size : integers(key, {.least = 0, .most = kMostBytes})) {
+    result.push_back(Bytes{size});
+  }
+  return result;
+}
+
 std::vector<double> Fields::numbers(std::string_view key, NumberRange range) const {
   std::vector<double> result;
   each(key, "numbers", [&](const Node& item, std::string path) {

@@ -66,6 +66,8 @@ class MappingReader {
   void operator()(std::string_view key, std::vector<double>& value, NumberRange range = {}) {
     value = fields_.numbers(key, range);
   }
+  void operator()(std::string_view key, std::vector<Seconds>& value) { value = fields_.times(key); }
+  void operator()(std::string_view key, std::vector<Bytes>& value) { value = fields_.sizes(key); }
   void operator()(std::string_view key, std::vector<std::string>& value) {
     value = fields_.texts(key);
   }
@@ -137,6 +139,10 @@ class MappingReader {
   template <typename T, typename... More>
   void block(std::string_view key, T& value, const More&... more) {
     row(key, value, more...);
+  }
+  template <typename T>
+  void optional_block(std::string_view key, std::optional<T>& value) {
+    optional_row(key, value);
   }
   template <typename T, typename... More>
   void blocks(std::string_view key, std::vector<T>& values, const More&... more) {
@@ -223,6 +229,10 @@ class MappingWriter {
   template <typename T, typename... More>
   void block(std::string_view key, const T& value, const More&... more) {
     put_block(key, nested(Style::kBlock, indent_ + kStep, value, more...));
+  }
+  template <typename T>
+  void optional_block(std::string_view key, const std::optional<T>& value) {
+    if (value) block(key, *value);
   }
   /// Items of one line a key each.
   template <typename T, typename... More>

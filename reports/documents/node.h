@@ -106,6 +106,8 @@ class Fields {
                                                    IntegerRange range = {}) const;
   [[nodiscard]] std::vector<double> numbers(std::string_view key, NumberRange range = {}) const;
   [[nodiscard]] std::vector<double> any_numbers(std::string_view key) const;
+  [[nodiscard]] std::vector<Seconds> times(std::string_view key) const;
+  [[nodiscard]] std::vector<Bytes> sizes(std::string_view key) const;  ///< each at most 2^53
 
   /// The raw value, for what no getter fits; throws when the key is absent.
   [[nodiscard]] const Node& node(std::string_view key) const;

@@ -155,6 +155,7 @@ void describe(Io& io, Like<Plan> auto& plan) {
   io.row("verdict", plan.verdict);
   io.optional_rows("rivals", plan.rivals);
   io.rows("runners_up", plan.runners_up);
+  io.optional_block("batching", plan.batching);
   io.row("kernels", plan.kernels);
   io.block("link", plan.link);
   io.block("model", plan.model);

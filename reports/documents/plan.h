@@ -2,6 +2,7 @@
 // plan alone is enough to run, verify and export.
 #pragma once
 
+#include "reports/documents/batching.h"
 #include "reports/documents/model.h"
 #include "reports/documents/profile.h"
 #include "reports/documents/units.h"
@@ -167,6 +168,7 @@ struct Plan {
   std::vector<RunnerUp> runners_up;
   std::vector<Rival> rivals{};
   Verdict verdict;
+  std::optional<Batching> batching;  ///< of samples of different lengths, where that was asked
   bool operator==(const Plan&) const = default;
 };
 

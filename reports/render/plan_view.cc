@@ -1,6 +1,7 @@
 #include "reports/render/plan_view.h"
 
 #include "reports/documents/json_writer.h"
+#include "reports/render/batching_view.h"
 #include "reports/render/layers_in_words.h"
 #include "reports/render/timeline.h"
 
@@ -222,6 +223,7 @@ std::string plan_text(const PlanView& view, const TableOptions& options) {
                                {.width = options.width, .style = options.style});
   text += '\n' + memory_text(view, options);
   if (!plan.runners_up.empty()) text += '\n' + losers_text(plan, options);
+  if (plan.batching) text += '\n' + batching_text(*plan.batching, view.allowed, options);
   if (!view.search.empty()) text += '\n' + wrapped(view.search, options.width);
   return text;
 }
@@ -242,6 +244,7 @@ std::string plan_json(const PlanView& view) {
   write_stages(json, plan);
   write_ranks(json, view);
   write_losers(json, plan);
+  if (plan.batching) write_batching(json.key("batching"), *plan.batching);
   json.key("verdict")
       .begin_object()
       .member("worth_it", plan.verdict.worth_it)

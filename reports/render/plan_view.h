@@ -19,9 +19,9 @@ struct PlanView {
   std::string search;  ///< how it was found, in a sentence without a full stop
 };
 
-/// Headline figures, the verdict, the split, the timeline, memory by rank, what lost and why. Not
-/// wider than options.width where that is at least 80. Of many stages or ranks the tables show the
-/// first 32.
+/// Headline figures, the verdict, the split, the timeline, memory by rank, what lost and why,
+/// batching of samples of different lengths. Not wider than options.width where that is at least 80
+/// (100 with batching). Of many stages or ranks the tables show the first 32.
 std::string plan_text(const PlanView& view, const TableOptions& options = {});
 
 /// One object: the plan's figures, keys with units, nothing shortened.

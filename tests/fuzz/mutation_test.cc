@@ -39,6 +39,10 @@ std::string draw(const std::string& reader, std::uint64_t seed) {
       {"run_job", [&] { return write_run_job(documents.run_job()); }},
       {"profile_job", [&] { return write_profile_job(documents.profile_job()); }},
       {"reference_report", [&] { return write_reference_report(documents.reference_report()); }},
+      {"lengths",
+       [&] {
+         return "name,tokens\n\"a \"\"b\",12\nc," + std::to_string(seed + 1) + "\r\n\nd,7\n";
+       }},
       {"rank_failure", [&] { return write_rank_failure(documents.rank_failure()); }}};
   return writers.at(reader)();
 }

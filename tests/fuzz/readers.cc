@@ -3,6 +3,7 @@
 #include "reports/documents/device_sheet.h"
 #include "reports/documents/error.h"
 #include "reports/documents/job.h"
+#include "reports/documents/lengths.h"
 #include "reports/documents/mapping.h"
 #include "reports/documents/node.h"
 #include "reports/documents/plan.h"
@@ -56,6 +57,17 @@ void ask_everything(const ParsedFile& file) {
   fields.done();
 }
 
+/// One number a line; of a table, its column "tokens".
+std::string rewrite_lengths(const std::string& text) {
+  const bool table = text.find(',') != std::string::npos;
+  std::string lines;
+  for (const std::int64_t length :
+       read_lengths(text, "f", table ? std::optional<std::string>("tokens") : std::nullopt)) {
+    lines += std::to_string(length) + '\n';
+  }
+  return lines;
+}
+
 template <typename Load, typename Write>
 std::function<std::string(const std::string&)> through_file(const Load& load, const Write& write) {
   return [load, write](const std::string& text) {
@@ -89,6 +101,7 @@ std::vector<Reader> all_readers() {
       {"run_job", through_file(load_run_job, write_run_job)},
       {"profile_job", through_file(load_profile_job, write_profile_job)},
       {"reference_report", through_file(load_reference_report, write_reference_report)},
+      {"lengths", rewrite_lengths},
       {"rank_failure", through_file(load_rank_failure, write_rank_failure)},
   };
 }

@@ -1,5 +1,6 @@
 #include "tests/support/random_documents.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -277,6 +278,43 @@ Profile RandomDocuments::profile() {
   return profile;
 }
 
+Batching RandomDocuments::batching(int rank_count) {
+  Batching batching{.method = static_cast<BatchingMethod>(integer(0, 3)),
+                    .memory_pool = coin() ? MemoryPool::kStatic : MemoryPool::kDynamic,
+                    .longest = integer(1, 4096),
+                    .micro_batch = small(1, 9),
+                    .buckets = {{7, small(1, 9)}, {4096, small(1, 9)}},
+                    .max_tokens = integer(1, 1 << 20),
+                    .times = {{9, {1, 3, 7}, {seconds(), seconds(), seconds()}},
+                              {5000, {2, 7}, {seconds(), seconds()}}},
+                    .order_within = coin() ? RunOrder::kRising : RunOrder::kFalling,
+                    .packed_cost = coin() ? PackedCost::kBySample : PackedCost::kByTokens,
+                    .sampled_batches = small(1, 99),
+                    .seed = engine_(),
+                    .cut_samples = integer(0, 99)};
+  std::shuffle(batching.order.begin(), batching.order.end(), engine_);
+  for (std::int64_t count = integer(0, 4); count > 0; --count) {
+    BatchingOutcome& outcome = batching.compared.emplace_back();
+    outcome = {static_cast<BatchingMethod>(integer(0, 3)),
+               text(),
+               number(),
+               number(),
+               0.5,
+               seconds(),
+               seconds(),
+               {},
+               {},
+               {},
+               text()};
+    for (int rank = 0; rank < rank_count; ++rank) {
+      outcome.rank_stalls.push_back(seconds());
+      outcome.static_peaks.push_back(bytes());
+      outcome.dynamic_peaks.push_back(bytes());
+    }
+  }
+  return batching;
+}
+
 Plan RandomDocuments::plan() {
   Plan plan;
   plan.tool_version = text();
@@ -335,6 +373,7 @@ Plan RandomDocuments::plan() {
         {text(), small(1, 9), small(1, 9), {1, 2, 3}, seconds(), bytes(), text()});
   }
   plan.verdict = {coin(), number(), text()};
+  if (coin()) plan.batching = batching(rank_count);
   return plan;
 }
 

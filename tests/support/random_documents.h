@@ -47,6 +47,7 @@ class RandomDocuments {
   Link link();
   LinkSheet link_sheet();
   Sharding sharding();
+  Batching batching(int rank_count);
   Kernels kernels();
   GradientCheck gradient_check();
   WorkerPlacement placement();
