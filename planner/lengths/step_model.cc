@@ -38,7 +38,7 @@ ScheduleCosts evened(const ScheduleCosts& costs) {
 std::vector<Seconds> waits(const Timeline& timeline) {
   std::vector<Seconds> waits;
   for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
-    const std::vector<TimedAction>& actions = timeline.ranks[rank];
+    const std::vector<Interval>& actions = timeline.ranks[rank];
     waits.push_back(actions.empty()
                         ? Seconds(0)
                         : actions.back().finish - actions.front().start - timeline.busy[rank]);

@@ -81,7 +81,7 @@ class LimitedDivision {
 
 /// Slowest times in [least, below) that may improve on the best; none of their divisions has a sum
 /// below `sum`, which is that of the best at `below`.
-struct Interval {
+struct LimitRange {
   double least = 0.0;
   double below = 0.0;
   double sum = 0.0;
@@ -97,31 +97,31 @@ SampleRuns divide_samples(std::span<const std::int64_t> lengths, const TimeSurfa
   SampleRuns best;
   double best_cost = kUnreachable;
   // The sum falls as the limit rises, in steps: the limit is halved until no step can matter.
-  const auto try_limit = [&](double limit) -> std::optional<Interval> {
+  const auto try_limit = [&](double limit) -> std::optional<LimitRange> {
     std::optional<SampleRuns> runs = division.least_sum(limit);
     if (!runs) return std::nullopt;
-    const Interval tried{0.0, runs->slowest.count(), runs->sum.count()};
+    const LimitRange tried{0.0, runs->slowest.count(), runs->sum.count()};
     if (const double cost = others * tried.below + tried.sum; cost < best_cost) {
       best_cost = cost;
       best = std::move(*runs);
     }
     return tried;
   };
-  std::vector<Interval> open;
-  const auto keep = [&](double least, const Interval& tried) {
+  std::vector<LimitRange> open;
+  const auto keep = [&](double least, const LimitRange& tried) {
     if (least < tried.below) open.push_back({least, tried.below, tried.sum});
   };
   keep(division.least_slowest(), *try_limit(kUnreachable));
   while (!open.empty()) {
-    const Interval interval = open.back();
+    const LimitRange range = open.back();
     open.pop_back();
-    if (others * interval.least + interval.sum >= best_cost) continue;
-    const auto upper = try_limit(std::nextafter(interval.below, 0.0));
-    if (!upper || upper->below <= interval.least) continue;
-    const double middle = interval.least + (upper->below - interval.least) / 2;
+    if (others * range.least + range.sum >= best_cost) continue;
+    const auto upper = try_limit(std::nextafter(range.below, 0.0));
+    if (!upper || upper->below <= range.least) continue;
+    const double middle = range.least + (upper->below - range.least) / 2;
     const auto lower = try_limit(middle);
     keep(middle, *upper);
-    if (lower) keep(interval.least, *lower);
+    if (lower) keep(range.least, *lower);
   }
   return best;
 }
