@@ -45,7 +45,7 @@ std::string estimate_view(const Profile& profile, const TableOptions& options) {
                {"forward"},
                {"backward"},
                {"saved"},
-               {"peak above"}},
+               {"peak"}},
               title(profile));
   for (const Measurement& row : profile.measurements) {
     const bool is_shown = row.micro_batch == micro_batch && row.sequence == sequence &&
@@ -58,7 +58,9 @@ std::string estimate_view(const Profile& profile, const TableOptions& options) {
                ppplan::human(row.forward.median), ppplan::human(row.backward.median),
                human(row.saved), human(std::max(row.forward_peak, row.backward_peak))});
   }
-  return table.text(options) + links_text(profile) +
+  return table.text(options) +
+         "saved: kept from forward to backward; peak: most above the start of either\n" +
+         links_text(profile) +
          fmt::format("{} rows in all: larger micro-batches, other sequences and degrees, chunks\n",
                      profile.measurements.size());
 }

@@ -60,6 +60,18 @@ TEST_CASE("estimate: a GPT block keeps what Korthikanti et al. say, divided by t
   }
 }
 
+TEST_CASE("estimate: selective recompute makes the scores again in backward and needs no more") {
+  const Model model = gpt();
+  const auto memory = [&](Recompute recompute) {
+    return memory_of(model, 1, stored_scores(1), {.tokens = s * b, .recompute = recompute});
+  };
+  const PassMemory none = memory(Recompute::kNone);
+  const PassMemory selective = memory(Recompute::kSelective);
+  CHECK(selective.backward_peak.count >= 5 * a * s * s * b);
+  CHECK(selective.saved + selective.backward_peak <= none.saved + none.backward_peak);
+  CHECK(selective.forward_peak <= none.forward_peak);
+}
+
 TEST_CASE("estimate: the ends of a GPT keep what Korthikanti et al. say, section 4.3") {
   const Model model = gpt();
   for (const int t : {1, 2, 4, 8}) {
