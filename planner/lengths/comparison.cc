@@ -16,6 +16,8 @@ namespace {
 
 /// Sampled batches on which candidates are compared before the best is judged on all.
 constexpr std::size_t kTuningBatches = 8;
+/// From how much on an order is faster, and not only rounded otherwise.
+constexpr double kGain = 1.0 + 1e-6;
 
 [[noreturn]] void refuse(const std::string& message, const std::string& hint) {
   throw Error(Failure::kBadInput, message, hint);
@@ -198,7 +200,11 @@ BatchingCandidate Comparison::with_best_order(const Trial& trial) {
     MadeBatches reordered;
     for (const auto& batch : made) reordered.push_back(in_order(batch, batching));
     Trial tried = judge({batching, trial.candidate.setting}, reordered);
-    if (better(tried, best)) best = std::move(tried);
+    // Of orders as good as each other the plainest.
+    const bool gains = tried.fits() && best.fits()
+                           ? tried.outcome.tokens_per_s > kGain * best.outcome.tokens_per_s
+                           : better(tried, best);
+    if (gains) best = std::move(tried);
   }
   return best.candidate;
 }

@@ -28,7 +28,7 @@ enum class RunOrder { kRising, kFalling };
 /// What a row of several samples was taken to cost.
 enum class PackedCost {
   kBySample,  ///< attention by each sample's length, the rest by tokens
-  kByTokens   ///< as one sample: the profile has one length only, which cannot tell
+  kByTokens   ///< all as long as the profile's one length: it cannot tell shorter ones apart
 };
 
 /// Names of the enumerators above, by value.

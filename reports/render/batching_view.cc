@@ -100,10 +100,11 @@ std::string batching_text(const Batching& batching, const std::vector<Bytes>& al
     if (one.reason.empty()) text += '\n' + ranks_text(one, allowed, options);
   }
   text += fmt::format("micro-batches run {}\n", order_in_words(batching));
-  text += batching.packed_cost == PackedCost::kBySample
-              ? "packed rows are priced with attention within each sample, as the trainer must "
-                "mask it\n"
-              : "packed rows are priced as one sample: the profile has one sequence length only\n";
+  text +=
+      batching.packed_cost == PackedCost::kBySample
+          ? "packed rows are priced with attention within each sample, as the trainer must "
+            "mask it\n"
+          : "packed rows are priced by tokens alone: the profile has one sequence length only\n";
   if (batching.cut_samples > 0) {
     text +=
         fmt::format("{} samples are cut to {} tokens\n", batching.cut_samples, batching.longest);
