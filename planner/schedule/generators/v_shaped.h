@@ -3,8 +3,6 @@
 
 #include "planner/schedule/generators.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstddef>
 
@@ -15,12 +13,7 @@ namespace ppplan::planner {
 inline constexpr int kMostUnfoldedRanks = 9'000;
 
 /// The same answer from all such patterns.
-inline Unschedulable too_many_ranks(const ScheduleShape& shape) {
-  return {
-      fmt::format("the pattern unfolds over twice as many micro-batches as ranks, too many of "
-                  "{} ranks; the next legal number of ranks is {}",
-                  shape.rank_count, kMostUnfoldedRanks)};
-}
+Unschedulable too_many_ranks(const ScheduleShape& shape);
 
 /// Appends one rank's actions, counting the micro-batches of each stage and kind; those from the
 /// schedule's micro-batch count on are counted but left out. What is left keeps its order, and so

@@ -3,6 +3,8 @@
 #include "planner/schedule/generators/catalogue.h"
 #include "planner/schedule/generators/v_shaped.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace ppplan::planner {
@@ -41,6 +43,13 @@ void append_rank(Schedule& schedule, int rank, int micro_batch_count) {
 }
 
 }  // namespace
+
+Unschedulable too_many_ranks(const ScheduleShape& shape) {
+  return {
+      fmt::format("the pattern unfolds over twice as many micro-batches as ranks, too many of "
+                  "{} ranks; the next legal number of ranks is {}",
+                  shape.rank_count, kMostUnfoldedRanks)};
+}
 
 std::variant<Schedule, Unschedulable> zero_bubble_v(const ScheduleShape& shape) {
   if (shape.rank_count > kMostUnfoldedRanks) return too_many_ranks(shape);
