@@ -77,6 +77,7 @@ DeviceSheet sheet_of(const Named& row) {
 
 std::vector<std::string> data_sheet_names() {
   std::vector<std::string> names;
+  names.reserve(kSheets.size());
   for (const Named& row : kSheets) names.emplace_back(row.key);
   return names;
 }

@@ -37,11 +37,12 @@ void check_tensor_degree(const Model& model, int degree, const Cluster& cluster)
 
 /// A device has an early and a late piece of each sample, so that all have as much to attend to.
 void check_context_degree(int degree, const EstimateOptions& options) {
+  const std::int64_t piece_count = std::int64_t{2} * degree;
   for (const std::int64_t sequence : options.sequences) {
-    if (degree == 1 || sequence % (2 * degree) == 0) continue;
+    if (degree == 1 || sequence % piece_count == 0) continue;
     throw Error(Failure::kBadInput,
                 fmt::format("context-parallel {}: does not cut {} tokens into {} pieces alike",
-                            degree, sequence, 2 * degree),
+                            degree, sequence, piece_count),
                 "leave it out, or give other --sequence-lengths");
   }
   if (degree <= options.cluster.device_count()) return;

@@ -13,8 +13,9 @@ using Kind = ProgramStep::Kind;
 /// The time of all chunks of `shape.tokens` tokens, the last of which may be shorter.
 template <typename Time>
 KernelTime by_chunks(const PassShape& shape, const Time& time) {
+  const std::int64_t full_count = shape.tokens / shape.chunk;
   const std::int64_t rest = shape.tokens % shape.chunk;
-  KernelTime sum = static_cast<double>(shape.tokens / shape.chunk) * time(shape.chunk);
+  KernelTime sum = static_cast<double>(full_count) * time(shape.chunk);
   if (rest > 0) sum += time(rest);
   return sum;
 }

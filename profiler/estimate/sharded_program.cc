@@ -37,8 +37,8 @@ class Walk {
         a_(options.precision.activation_bytes) {
     program_.sharding = {.tensor = options.tensor, .context = options.context};
     const bool is_embedding = kind.role == LayerRole::kEmbedding;
-    program_.input =
-        is_embedding ? define("tokens", kTokenBytes * t_, 0) : define("x", model.hidden);
+    program_.input = is_embedding ? define("tokens", std::int64_t{kTokenBytes} * t_, 0)
+                                  : define("x", model.hidden);
     for (const Operator& op : kind.program) {
       op_ = &op;
       std::visit([this](const auto& body) { visit(body); }, op.body);
