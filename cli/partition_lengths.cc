@@ -78,7 +78,7 @@ void add_lengths_options(CLI::App& verb, LengthsQuestion& question) {
       ->check(CLI::IsMember(memory_pool_words()))
       ->option_text("POOL");
   verb.add_option("--sampled-batches", question.batch_count,
-                  "Steps drawn from the lengths to compare on (default: 50)")
+                  "Steps drawn from the lengths to compare on (default: 50; fewer for large ones)")
       ->option_text("N");
 }
 
@@ -101,14 +101,14 @@ void plan_batching(planner::Planned& planned, const Profile& profile, const Samp
                    const LengthsQuestion& question) {
   planner::BatchingQuestion asked{.global_batch = planned.plan.constraints.global_batch,
                                   .max_tokens = question.max_tokens,
-                                  .micro_batch = planned.plan.constraints.micro_batch};
+                                  .micro_batch = planned.plan.constraints.micro_batch,
+                                  .batch_count = question.batch_count};
   if (!question.batching.empty() && question.batching != kAuto) {
     asked.method = enumerator_of<BatchingMethod>(question.batching, batching_method_words());
   }
   if (!question.memory_pool.empty()) {
     asked.memory_pool = enumerator_of<MemoryPool>(question.memory_pool, memory_pool_words());
   }
-  if (question.batch_count) asked.batch_count = *question.batch_count;
   auto answer = planner::choose_batching(profile, planned, samples.lengths, asked);
   if (const auto* none = std::get_if<planner::Unbatchable>(&answer)) {
     throw Error(Failure::kNoPlan, none->reason,

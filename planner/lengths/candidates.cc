@@ -25,7 +25,7 @@ Batching batching_of(BatchingMethod method, const CandidateBasis& basis) {
           .memory_pool = basis.question->memory_pool,
           .longest = longest_of(basis),
           .packed_cost = basis.times.size() > 1 ? PackedCost::kBySample : PackedCost::kByTokens,
-          .sampled_batches = basis.question->batch_count,
+          .sampled_batches = basis.batch_count,
           .seed = basis.question->seed};
 }
 

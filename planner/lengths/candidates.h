@@ -23,6 +23,7 @@ struct CandidateBasis {
   const ShapeGrid* grid = nullptr;
   std::vector<ShapeTimes> times;  ///< StageSurface::slowest_times()
   int rank_count = 1;
+  int batch_count = 0;  ///< sampled
 };
 
 /// Micro-batch sizes (padded), bucket bounds with sizes (bucketed) or token budgets (packed,

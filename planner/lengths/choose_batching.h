@@ -21,7 +21,8 @@ struct BatchingQuestion {
   std::optional<std::int64_t> max_tokens{};
   std::optional<int> micro_batch{};  ///< samples, with method padded
   MemoryPool memory_pool = MemoryPool::kDynamic;
-  int batch_count = 50;  ///< sampled steps, 1 to kMostBatches
+  /// Sampled steps, 1 to kMostBatches; 50 when empty, down to 8 for steps of thousands of samples.
+  std::optional<int> batch_count{};
   std::uint64_t seed = 1;
 };
 

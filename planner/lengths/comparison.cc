@@ -14,8 +14,14 @@
 namespace ppplan::planner {
 namespace {
 
-/// Sampled batches on which candidates are compared before the best is judged on all.
-constexpr std::size_t kTuningBatches = 8;
+/// Batches are sampled until they hold so many samples, within these numbers.
+constexpr std::int64_t kSampledSamples = 32'768;
+constexpr std::int64_t kFewestBatches = 8;
+constexpr std::int64_t kUsualBatches = 50;
+/// Of them, those on which candidates are compared before the best is judged on all.
+constexpr std::int64_t kTuningSamples = 8'192;
+constexpr std::int64_t kFewestTuningBatches = 2;
+constexpr std::int64_t kMostTuningBatches = 8;
 /// From how much on an order is faster, and not only rounded otherwise.
 constexpr double kGain = 1.0 + 1e-6;
 
@@ -30,9 +36,9 @@ const BatchingQuestion& checked(const BatchingQuestion& question, const Plan& pl
                        question.global_batch, kMostBatchedSamples),
            "ask for a smaller batch");
   }
-  if (question.batch_count < 1 || question.batch_count > kMostBatches) {
+  if (question.batch_count && (*question.batch_count < 1 || *question.batch_count > kMostBatches)) {
     refuse(
-        fmt::format("--sampled-batches {}: expected 1 to {}", question.batch_count, kMostBatches),
+        fmt::format("--sampled-batches {}: expected 1 to {}", *question.batch_count, kMostBatches),
         "");
   }
   if (question.micro_batch && *question.micro_batch < 1) {
@@ -77,6 +83,12 @@ void check_measured(const ShapeGrid& grid, const std::vector<std::int64_t>& leng
   }
 }
 
+int sampled_count(const BatchingQuestion& question) {
+  const std::int64_t wanted =
+      std::clamp(kSampledSamples / question.global_batch, kFewestBatches, kUsualBatches);
+  return question.batch_count.value_or(static_cast<int>(wanted));
+}
+
 std::vector<Batching> orders_of(const Batching& batching) {
   std::vector<Batching> orders;
   std::vector<int> order = {0, 1, 2};
@@ -118,8 +130,12 @@ Comparison::Comparison(const Profile& profile, const Planned& planned,
             .question = &question,
             .grid = &model_.surface().grid(),
             .times = model_.surface().slowest_times(),
-            .rank_count = model_.rank_count()};
-  batches_ = sample_batches(lengths, question.global_batch, question.batch_count, question.seed);
+            .rank_count = model_.rank_count(),
+            .batch_count = sampled_count(question)};
+  batches_ = sample_batches(lengths, question.global_batch, basis_.batch_count, question.seed);
+  tuning_count_ = static_cast<std::size_t>(std::min<std::int64_t>(
+      basis_.batch_count, std::clamp(kTuningSamples / question.global_batch, kFewestTuningBatches,
+                                     kMostTuningBatches)));
   longest_batch_ = longest_batch(lengths, question.global_batch);
 }
 
@@ -193,8 +209,7 @@ void Comparison::judge_memory(Trial& trial, const std::vector<StageCost>& larges
 }
 
 BatchingCandidate Comparison::with_best_order(const Trial& trial) {
-  const std::size_t count = std::min(kTuningBatches, batches_.size());
-  const MadeBatches made = make(trial.candidate.batching, count);
+  const MadeBatches made = make(trial.candidate.batching, tuning_count_);
   Trial best = trial;
   for (const Batching& batching : orders_of(trial.candidate.batching)) {
     MadeBatches reordered;
@@ -230,8 +245,7 @@ void Comparison::add_stalls(BatchingOutcome& outcome, const MadeBatches& made) {
 Trial Comparison::best_of(BatchingMethod method) {
   std::vector<Trial> trials;
   for (const BatchingCandidate& candidate : batching_candidates(method, basis_)) {
-    const std::size_t count = std::min(kTuningBatches, batches_.size());
-    trials.push_back(judge(candidate, make(candidate.batching, count)));
+    trials.push_back(judge(candidate, make(candidate.batching, tuning_count_)));
   }
   if (trials.empty()) {
     Trial none;

@@ -5,6 +5,7 @@
 #include "planner/lengths/sampled_batches.h"
 #include "planner/lengths/step_model.h"
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -56,6 +57,7 @@ class Comparison {
   StepModel model_;
   CandidateBasis basis_;
   SampledBatches batches_;
+  std::size_t tuning_count_ = 0;  ///< the first of them, on which candidates are compared
   std::vector<std::int64_t> longest_batch_;
 };
 

@@ -93,7 +93,8 @@ void run() {
     }
     const std::vector<std::int64_t> lengths = read_lengths(read_file(file), file.string());
     if (name == "multitask_mix") divide(profile, lengths);
-    for (const std::int64_t global_batch : {64, 512}) compare(profile, name, lengths, global_batch);
+    for (const std::int64_t global_batch : {64, 512, 4096})
+      compare(profile, name, lengths, global_batch);
   }
 }
 
