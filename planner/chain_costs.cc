@@ -14,8 +14,9 @@ std::size_t index_of(int layer) {
 }
 
 /// A frozen layer passes gradients on and has none of its own.
-LayerCost cost_of(const CostTable& costs, const Layer& layer, int micro_batch) {
-  LayerCost cost = costs.layer(layer.kind, micro_batch);
+LayerCost cost_of(const CostTable& costs, const Layer& layer, int micro_batch,
+                  Recompute recompute) {
+  LayerCost cost = costs.layer(layer.kind, micro_batch, recompute);
   if (!layer.frozen) return cost;
   cost.backward = cost.backward_input;
   cost.backward_weight = Seconds(0);
@@ -50,13 +51,13 @@ int spare_users(const SharedTensor& tensor, std::span<const LayerRun> runs) {
 }  // namespace
 
 ChainCosts::ClassSums ChainCosts::sum_class(const Profile& profile, const CostTable& costs,
-                                            int micro_batch) {
+                                            int micro_batch, Recompute recompute) {
   std::vector<Seconds> forward{Seconds(0)}, backward{Seconds(0)}, input{Seconds(0)},
-      weight{Seconds(0)}, least{Seconds(0)}, transfer{Seconds(0)};
+      weight{Seconds(0)}, least{Seconds(0)};
   std::vector<Bytes> saved{Bytes{0}}, output{Bytes{0}}, pending{Bytes{0}}, own_backward_peak;
   std::vector<std::int64_t> forward_peak, backward_peak;
   for (const Layer& layer : profile.model.layers) {
-    const LayerCost cost = cost_of(costs, layer, micro_batch);
+    const LayerCost cost = cost_of(costs, layer, micro_batch, recompute);
     const Bytes received = saved.size() > 1 ? output.back() - output[output.size() - 2] : Bytes{0};
     forward_peak.push_back((saved.back() + received + cost.forward_peak).count);
     backward_peak.push_back((saved.back() + cost.saved + cost.output + cost.backward_peak).count);
@@ -69,13 +70,7 @@ ChainCosts::ClassSums ChainCosts::sum_class(const Profile& profile, const CostTa
     append_sum(saved, cost.saved);
     append_sum(output, cost.output);
     append_sum(pending, cost.weight_pending);
-    transfer.push_back(profile.links.empty() ? Seconds(0)
-                                             : transfer_time(profile.links.front(), cost.output));
   }
-  transfer.back() = Seconds(0);  // nothing follows the last layer
-  const Seconds least_transfer = transfer.size() <= 2
-                                     ? Seconds(0)
-                                     : *std::min_element(transfer.begin() + 1, transfer.end() - 1);
   return {.forward = std::move(forward),
           .backward = std::move(backward),
           .backward_input = std::move(input),
@@ -84,27 +79,53 @@ ChainCosts::ClassSums ChainCosts::sum_class(const Profile& profile, const CostTa
           .saved = std::move(saved),
           .output = std::move(output),
           .weight_pending = std::move(pending),
-          .transfer = std::move(transfer),
-          .least_transfer = least_transfer,
           .forward_peak = RangeMaximum(std::move(forward_peak)),
           .backward_peak = RangeMaximum(std::move(backward_peak)),
           .own_backward_peak = std::move(own_backward_peak)};
 }
 
-ChainCosts::ChainCosts(const Profile& profile, const CostTable& costs, const BatchSplit& batch)
+ChainCosts::ChainCosts(const Profile& profile, const CostTable& costs,
+                       const std::vector<int>& class_sizes, const Network& network,
+                       const Replicas& replicas)
     : layer_count_(static_cast<int>(profile.model.layers.size())),
+      network_(network),
+      replicas_(replicas),
       parameters_{Bytes{0}},
       gradients_{Bytes{0}},
       optimizer_state_{Bytes{0}},
       optimizer_{Seconds(0)},
-      shared_(shared_tensors(profile, costs)) {
-  for (const int size : batch.class_size) classes_.push_back(sum_class(profile, costs, size));
+      shared_(shared_tensors(profile, costs, network)) {
+  for (const int size : class_sizes) {
+    for (std::size_t option = 0; option < kRecomputeCount; ++option) {
+      sums_.push_back(sum_class(profile, costs, size, static_cast<Recompute>(option)));
+    }
+  }
+  for (std::size_t index = 0; index < class_sizes.size(); ++index) {
+    Bytes least = boundary(1, static_cast<int>(index));
+    for (int at = 2; at < layer_count_; ++at) {
+      least = std::min(least, boundary(at, static_cast<int>(index)));
+    }
+    least_boundary_.push_back(least);
+  }
+  number_alike(profile.model);
   for (const Layer& layer : profile.model.layers) {
     const OptimizerCost& cost = costs.optimizer(layer.kind);
     append_sum(parameters_, cost.parameters);
     append_sum(gradients_, layer.frozen ? Bytes{0} : cost.gradients);
     append_sum(optimizer_state_, layer.frozen ? Bytes{0} : cost.optimizer_state);
     append_sum(optimizer_, layer.frozen ? Seconds(0) : cost.step.median);
+  }
+}
+
+/// Layers that share a tensor are like no other.
+void ChainCosts::number_alike(const Model& model) {
+  const auto kind_count = static_cast<int>(model.kinds.size());
+  for (const Layer& layer : model.layers) {
+    alike_.push_back(layer.kind + (layer.frozen ? kind_count : 0));
+  }
+  int next = 2 * kind_count;
+  for (const SharedTensor& tensor : shared_) {
+    for (const int layer : tensor.layers) alike_[index_of(layer)] = next++;
   }
 }
 
@@ -129,35 +150,67 @@ Bytes ChainCosts::boundary(int at, int class_index) const {
   return between(of(class_index).output, at - 1, at);
 }
 
-Seconds ChainCosts::transfer(int at, int class_index) const {
-  return of(class_index).transfer[index_of(at)];
+Seconds ChainCosts::transfer(int at, int class_index, LinkScope scope) const {
+  if (at == 0 || at == layer_count_) return Seconds(0);
+  return network_.hop(scope, boundary(at, class_index));
 }
 
-Seconds ChainCosts::least_transfer(int class_index) const {
-  return of(class_index).least_transfer;
+Seconds ChainCosts::least_transfer(int class_index, LinkScope scope) const {
+  if (layer_count_ < 2) return Seconds(0);
+  return network_.hop(scope, least_boundary_[index_of(class_index)]);
+}
+
+Seconds ChainCosts::added(int layer, Recompute recompute) const {
+  return between(of(0, recompute).backward, layer, layer + 1) -
+         between(of(0).backward, layer, layer + 1);
+}
+
+bool ChainCosts::offers(int layer, Recompute recompute) const {
+  return added(layer, recompute) != Seconds(0) ||
+         between(of(0, recompute).saved, layer, layer + 1) !=
+             between(of(0).saved, layer, layer + 1);
 }
 
 StageCost ChainCosts::stage(int first, int last, int class_index) const {
-  const ClassSums& sums = of(class_index);
-  StageCost cost{.forward = between(sums.forward, first, last),
-                 .backward = between(sums.backward, first, last),
-                 .backward_input = between(sums.backward_input, first, last),
-                 .backward_weight = between(sums.backward_weight, first, last),
-                 .send_activation = transfer(last, class_index),
-                 .send_gradient = transfer(first, class_index),
-                 .saved = between(sums.saved, first, last),
-                 .forward_peak = boundary(first, class_index),
+  return stage(first, last, class_index, {});
+}
+
+StageCost ChainCosts::stage(int first, int last, int class_index,
+                            const RecomputeChoice& choice) const {
+  StageCost cost{.forward_peak = boundary(first, class_index),
                  .backward_peak = Bytes{0},
-                 .weight_pending = between(sums.weight_pending, first, last),
                  .output = boundary(last, class_index)};
-  if (first == last) return cost;
-  const auto from = index_of(first);
-  const auto end = index_of(last);
-  cost.forward_peak = Bytes{sums.forward_peak.at(from, end)} - sums.saved[from];
-  cost.backward_peak = std::max(Bytes{0}, sums.own_backward_peak[end - 1]);
-  if (end - from > 1) {
-    const Bytes inner = Bytes{sums.backward_peak.at(from, end - 1)} - sums.saved[end];
-    cost.backward_peak = std::max(cost.backward_peak, inner - cost.output);
+  const RecomputedRun whole{first, last, Recompute::kNone};
+  const std::span<const RecomputedRun> runs =
+      choice.empty() ? std::span(&whole, 1) : std::span<const RecomputedRun>(choice);
+  Bytes saved{0};
+  for (const RecomputedRun& run : runs)
+    saved += between(of(class_index, run.recompute).saved, run.first, run.last);
+  for (const RecomputedRun& run : runs) {
+    const ClassSums& sums = of(class_index, run.recompute);
+    const Bytes own_saved = between(sums.saved, run.first, run.last);
+    const Bytes before = cost.saved;
+    cost.saved += own_saved;
+    cost.forward += between(sums.forward, run.first, run.last);
+    cost.backward += between(sums.backward, run.first, run.last);
+    cost.backward_input += between(sums.backward_input, run.first, run.last);
+    cost.backward_weight += between(sums.backward_weight, run.first, run.last);
+    cost.weight_pending += between(sums.weight_pending, run.first, run.last);
+    if (run.first == run.last) continue;
+    const auto from = index_of(run.first);
+    const auto end = index_of(run.last);
+    const Bytes forward_peak = Bytes{sums.forward_peak.at(from, end)} - sums.saved[from] + before;
+    cost.forward_peak = std::max(cost.forward_peak, forward_peak);
+    // The last layer's incoming gradient is the stage's; the others' come on top of it.
+    const Bytes after = saved - cost.saved;
+    const auto inner_end = run.last == last ? end - 1 : end;
+    if (run.last == last) {
+      cost.backward_peak = std::max(cost.backward_peak, sums.own_backward_peak[end - 1]);
+    }
+    if (inner_end > from) {
+      const Bytes inner = Bytes{sums.backward_peak.at(from, inner_end)} - sums.saved[end] - after;
+      cost.backward_peak = std::max(cost.backward_peak, inner - cost.output);
+    }
   }
   return cost;
 }
@@ -176,6 +229,10 @@ StaticMemory ChainCosts::static_memory(std::span<const LayerRun> runs) const {
     memory.gradients -= tensor.gradients * spare;
     memory.optimizer_state -= tensor.optimizer_state * spare;
   }
+  if (replicas_.sharding != DataSharding::kNone) {
+    const std::int64_t devices = replicas_.group.devices;
+    memory.optimizer_state.count = (memory.optimizer_state.count + devices - 1) / devices;
+  }
   return memory;
 }
 
@@ -188,6 +245,7 @@ Seconds ChainCosts::optimizer(std::span<const LayerRun> runs) const {
   for (const SharedTensor& tensor : shared_) {
     time -= tensor.optimizer * spare_users(tensor, runs);
   }
+  if (replicas_.sharding != DataSharding::kNone) time /= replicas_.group.devices;
   return std::max(time, Seconds(0));
 }
 
@@ -203,7 +261,25 @@ std::vector<Seconds> ChainCosts::reduction(const Cut& cut,
       time[index_of(rank)] += tensor.transfer * static_cast<double>(holders.size() - 1);
     }
   }
+  if (replicas_.group.devices < 2) return time;
+  std::vector<std::vector<LayerRun>> runs(time.size());
+  for (std::size_t stage = 0; stage + 1 < cut.size(); ++stage) {
+    runs[index_of(rank_of_stage[stage])].push_back({cut[stage], cut[stage + 1]});
+  }
+  for (std::size_t rank = 0; rank < time.size(); ++rank) {
+    time[rank] += replica_reduction(static_memory(runs[rank]));
+  }
   return time;
+}
+
+Seconds ChainCosts::replica_reduction(const StaticMemory& kept) const {
+  const DeviceGroup& group = replicas_.group;
+  if (group.devices < 2 || kept.gradients.count == 0) return Seconds(0);
+  if (replicas_.sharding == DataSharding::kNone) {
+    return network_.collective(CollectiveKind::kAllReduce, kept.gradients, group);
+  }
+  return network_.collective(CollectiveKind::kReduceScatter, kept.gradients, group) +
+         network_.collective(CollectiveKind::kAllGather, kept.parameters, group);
 }
 
 Seconds ChainCosts::least_reduction(int first, int last) const {
@@ -217,6 +293,7 @@ Seconds ChainCosts::least_reduction(int first, int last) const {
       least = std::max(least, tensor.transfer);
     }
   }
+  if (replicas_.group.devices > 1) least += replica_reduction(static_memory(first, last));
   return least;
 }
 

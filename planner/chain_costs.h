@@ -4,9 +4,11 @@
 
 #include "planner/batch.h"
 #include "planner/cost_table.h"
+#include "planner/network.h"
 #include "planner/range_maximum.h"
 #include "planner/schedule/simulator.h"
 #include "planner/shared_tensors.h"
+#include "reports/documents/plan.h"
 #include "reports/documents/profile.h"
 
 #include <span>
@@ -25,6 +27,22 @@ struct LayerRun {
   int last = 0;
 };
 
+/// Layers [first, last) that recompute alike.
+struct RecomputedRun {
+  int first = 0;
+  int last = 0;
+  Recompute recompute = Recompute::kNone;
+  bool operator==(const RecomputedRun&) const = default;
+};
+/// What each layer of a stage recomputes: runs that cover it in order. Empty: nothing.
+using RecomputeChoice = std::vector<RecomputedRun>;
+
+/// The devices that hold the same parameters, and what they divide.
+struct Replicas {
+  DeviceGroup group;
+  DataSharding sharding = DataSharding::kNone;  ///< kNone or kOptimizer
+};
+
 /// Parameters and what training keeps beside them, on one rank.
 struct StaticMemory {
   Bytes parameters;
@@ -34,14 +52,19 @@ struct StaticMemory {
 };
 
 /// Costs of runs of layers [first, last) of one model for one batch split. All queries O(1) plus
-/// the number of shared tensors.
+/// the number of shared tensors. Where nothing else is said, nothing is recomputed.
 class ChainCosts {
  public:
-  /// Precondition: every class size is within costs.micro_batches().
-  ChainCosts(const Profile& profile, const CostTable& costs, const BatchSplit& batch);
+  /// Of micro-batches of these sizes (samples), by class.
+  /// Precondition: every one is within costs.micro_batches().
+  ChainCosts(const Profile& profile, const CostTable& costs, const std::vector<int>& class_sizes,
+             const Network& network, const Replicas& replicas);
+  /// Without replicas.
+  ChainCosts(const Profile& profile, const CostTable& costs, const BatchSplit& batch)
+      : ChainCosts(profile, costs, batch.class_size, Network(profile), {}) {}
 
   [[nodiscard]] int layer_count() const { return layer_count_; }
-  [[nodiscard]] int class_count() const { return static_cast<int>(classes_.size()); }
+  [[nodiscard]] int class_count() const { return static_cast<int>(sums_.size() / kRecomputeCount); }
 
   /// Sums of the layers' times for a micro-batch of a class. The per-call overhead is not in them.
   [[nodiscard]] Seconds forward(int first, int last, int class_index) const;
@@ -51,12 +74,20 @@ class ChainCosts {
   [[nodiscard]] Seconds backward_input(int first, int last, int class_index) const;
   /// The boundary tensor before layer `at`, and its transfer; 0 at both ends of the chain.
   [[nodiscard]] Bytes boundary(int at, int class_index) const;
-  [[nodiscard]] Seconds transfer(int at, int class_index) const;
+  [[nodiscard]] Seconds transfer(int at, int class_index, LinkScope scope) const;
   /// The fastest transfer over all inner boundaries.
-  [[nodiscard]] Seconds least_transfer(int class_index) const;
+  [[nodiscard]] Seconds least_transfer(int class_index, LinkScope scope) const;
 
-  /// The simulator's view of the stage. Memory is composed layer by layer, by the conventions of
-  /// Measurement: a layer's `saved` holds its input where it keeps it, never its output.
+  /// What recomputing so adds to one layer's backward for a micro-batch of class 0.
+  [[nodiscard]] Seconds added(int layer, Recompute recompute) const;
+  /// Whether recomputing so changes anything about a layer.
+  [[nodiscard]] bool offers(int layer, Recompute recompute) const;
+  /// A number that equal layers (of one kind, frozen alike, sharing no tensor) share.
+  [[nodiscard]] int alike(int layer) const { return alike_[static_cast<std::size_t>(layer)]; }
+
+  /// The simulator's view of the stage, without its transfers. Memory is composed layer by layer,
+  /// by the conventions of Measurement: a layer's `saved` holds its input where it keeps it, never
+  /// its output.
   ///   saved:         sum of saved
   ///   forward peak:  max over l of (saved of the layers before l + l's input + forward_peak(l))
   ///   backward peak: max over l of (backward_peak(l) - saved of the layers after l, given back by
@@ -64,6 +95,8 @@ class ChainCosts {
   /// The stage's incoming gradient is a buffer of the schedule, there from the start and replaced
   /// by the gradients inside the stage. An empty stage passes on what it receives.
   [[nodiscard]] StageCost stage(int first, int last, int class_index) const;
+  [[nodiscard]] StageCost stage(int first, int last, int class_index,
+                                const RecomputeChoice& choice) const;
 
   /// Of a rank with these runs of layers: a tensor that they share is there once. O(runs).
   [[nodiscard]] StaticMemory static_memory(std::span<const LayerRun> runs) const;
@@ -80,26 +113,35 @@ class ChainCosts {
   /// falls when `last` rises, a boundary at `last` counts only between a tensor's users of which
   /// one is the last layer (a head tied to the embedding).
   [[nodiscard]] Seconds least_reduction(int first, int last) const;
+  /// Time in which the devices that hold the same parameters add their gradients; with a sharded
+  /// optimizer they gather the parameters afterwards. Nothing else goes on meanwhile.
+  [[nodiscard]] Seconds replica_reduction(const StaticMemory& kept) const;
 
  private:
-  /// Prefix sums over layers for one class; [layer] sums the layers before it.
+  /// Prefix sums over layers for one class and recompute option; [layer] sums the layers before it.
   struct ClassSums {
     std::vector<Seconds> forward, backward, backward_input, backward_weight, least_backward;
     std::vector<Bytes> saved, output, weight_pending;
-    std::vector<Seconds> transfer;  ///< [layer]: of the boundary before it
-    Seconds least_transfer{0};
     RangeMaximum forward_peak;             ///< of held before the layer + its forward peak
     RangeMaximum backward_peak;            ///< of held up to the layer's end + its backward peak
     std::vector<Bytes> own_backward_peak;  ///< [layer]
   };
 
-  static ClassSums sum_class(const Profile& profile, const CostTable& costs, int micro_batch);
-  [[nodiscard]] const ClassSums& of(int class_index) const {
-    return classes_[static_cast<std::size_t>(class_index)];
+  static ClassSums sum_class(const Profile& profile, const CostTable& costs, int micro_batch,
+                             Recompute recompute);
+  [[nodiscard]] const ClassSums& of(int class_index, Recompute recompute = Recompute::kNone) const {
+    return sums_[static_cast<std::size_t>(class_index) * kRecomputeCount +
+                 static_cast<std::size_t>(recompute)];
   }
 
+  void number_alike(const Model& model);
+
   int layer_count_;
-  std::vector<ClassSums> classes_;
+  std::vector<Bytes> least_boundary_;  ///< [class]: between any two layers
+  std::vector<ClassSums> sums_;        ///< [class][recompute]
+  std::vector<int> alike_;
+  Network network_;
+  Replicas replicas_;
   std::vector<Bytes> parameters_, gradients_,
       optimizer_state_;  ///< prefix sums, every copy counted
   std::vector<Seconds> optimizer_;

@@ -56,10 +56,18 @@ LayerCost interpolate(const std::map<int, LayerCost>& row, int at) {
               "profile the model again");
 }
 
-bool usable(const Measurement& row) {
-  return row.sharding == Sharding{} && row.recompute == Recompute::kNone &&
-         row.recompute_chunk == 0;
-}
+/// The rows of one kind that a table may use.
+struct RowFilter {
+  int kind = 0;
+  Sharding sharding;
+  Recompute recompute = Recompute::kNone;
+  std::int64_t chunk = 0;
+
+  [[nodiscard]] bool operator()(const Measurement& row) const {
+    return row.kind == kind && row.sharding == sharding && row.recompute == recompute &&
+           row.recompute_chunk == chunk;
+  }
+};
 
 /// The measured number of busy workers that stands for `wanted`.
 int nearest_workers(const std::set<int>& measured, int wanted) {
@@ -77,21 +85,33 @@ std::optional<int> workers_of(const std::vector<Row>& rows, int wanted, Fits fit
   return nearest_workers(measured, wanted);
 }
 
-Grid grid_of(const Profile& profile, int kind, int worker_count) {
-  const auto fits = [&](const Measurement& row) { return usable(row) && row.kind == kind; };
+/// Times with the traffic that goes with them: forward once, backward once more, and what a full
+/// recompute repeats.
+LayerCost cost_of(const Measurement& row, const Network& network, const Geometry& geometry) {
+  Seconds traffic{0};
+  for (const Collective& one : row.collectives) {
+    traffic += network.collective(one.kind, one.size, geometry.group(one.group)) * one.count;
+  }
+  const Seconds back = traffic * (row.recompute == Recompute::kFull ? 2.0 : 1.0);
+  return {.forward = row.forward.median + traffic,
+          .backward = row.backward.median + back,
+          .backward_input = row.backward_input.median + back,
+          .backward_weight = row.backward_weight.median,
+          .saved = row.saved,
+          .forward_peak = row.forward_peak,
+          .backward_peak = row.backward_peak,
+          .weight_pending = row.weight_pending,
+          .output = row.output};
+}
+
+template <typename CostOf>
+Grid grid_of(const Profile& profile, const RowFilter& fits, int worker_count,
+             const CostOf& cost_of) {
   Grid grid;
   const std::optional<int> workers = workers_of(profile.measurements, worker_count, fits);
   for (const Measurement& row : profile.measurements) {
     if (!workers || !fits(row) || row.concurrent_workers != *workers) continue;
-    grid[row.sequence][row.micro_batch] = {.forward = row.forward.median,
-                                           .backward = row.backward.median,
-                                           .backward_input = row.backward_input.median,
-                                           .backward_weight = row.backward_weight.median,
-                                           .saved = row.saved,
-                                           .forward_peak = row.forward_peak,
-                                           .backward_peak = row.backward_peak,
-                                           .weight_pending = row.weight_pending,
-                                           .output = row.output};
+    grid[row.sequence][row.micro_batch] = cost_of(row);
   }
   return grid;
 }
@@ -128,13 +148,15 @@ std::map<int, LayerCost> row_at(const Grid& grid, std::int64_t sequence, const s
   return row;
 }
 
-OptimizerCost optimizer_of(const Profile& profile, int kind, int worker_count) {
-  const auto of_kind = [&](const OptimizerCost& row) {
-    return row.kind == kind && row.sharding == Sharding{};
+OptimizerCost optimizer_of(const Profile& profile, int kind, const Sharding& sharding,
+                           int worker_count) {
+  const auto fits = [&](const OptimizerCost& row) {
+    return row.kind == kind && row.sharding.tensor == sharding.tensor &&
+           row.sharding.expert == sharding.expert;
   };
-  const std::optional<int> workers = workers_of(profile.optimizer, worker_count, of_kind);
+  const std::optional<int> workers = workers_of(profile.optimizer, worker_count, fits);
   for (const OptimizerCost& row : profile.optimizer) {
-    if (of_kind(row) && row.concurrent_workers == *workers) return row;
+    if (fits(row) && row.concurrent_workers == *workers) return row;
   }
   const LayerKind& layer_kind = profile.model.kinds[static_cast<std::size_t>(kind)];
   if (!layer_kind.parameters.empty()) fail_missing("no optimizer's cost", layer_kind.name);
@@ -143,29 +165,42 @@ OptimizerCost optimizer_of(const Profile& profile, int kind, int worker_count) {
 
 }  // namespace
 
-CostTable::CostTable(const Profile& profile, std::int64_t sequence, int rank_count)
-    : costs_(profile.model.kinds.size()),
-      optimizer_(profile.model.kinds.size()),
-      micro_batches_{1, std::numeric_limits<int>::max()} {
+CostTable::CostTable(const Profile& profile, const RowChoice& rows, const Network& network,
+                     const Geometry& geometry)
+    : optimizer_(profile.model.kinds.size()), micro_batches_{1, std::numeric_limits<int>::max()} {
+  costs_.fill(std::vector<Row>(profile.model.kinds.size()));
   const int device_count = std::max(1, static_cast<int>(profile.devices.size()));
-  const int worker_count = std::min(rank_count, device_count);
+  const int worker_count = std::min(rows.device_count, device_count);
+  const auto priced = [&](const Measurement& row) { return cost_of(row, network, geometry); };
   std::set<int> kinds;
   for (const Layer& layer : profile.model.layers) kinds.insert(layer.kind);
   for (const int kind : kinds) {
     const auto index = static_cast<std::size_t>(kind);
     const std::string& name = profile.model.kinds[index].name;
-    const Grid grid = grid_of(profile, kind, worker_count);
-    if (grid.empty()) fail_missing("no measurements", name);
-    const std::map<int, LayerCost> row = row_at(grid, sequence, name);
+    for (std::size_t option = 0; option < kRecomputeCount; ++option) {
+      RowFilter filter{kind, rows.sharding, static_cast<Recompute>(option), rows.recompute_chunk};
+      Grid grid = grid_of(profile, filter, worker_count, priced);
+      filter.chunk = 0;
+      if (grid.empty() && rows.recompute_chunk != 0) {
+        grid = grid_of(profile, filter, worker_count, priced);
+      }
+      if (grid.empty() && filter.recompute == Recompute::kNone)
+        fail_missing("no measurements", name);
+      if (!grid.empty()) costs_[option][index] = row_at(grid, rows.sequence, name);
+    }
+    const Row& row = costs_.front()[index];
     micro_batches_.least = std::max<std::int64_t>(micro_batches_.least, row.begin()->first);
     micro_batches_.most = std::min<std::int64_t>(micro_batches_.most, row.rbegin()->first);
-    costs_[index] = row;
-    optimizer_[index] = optimizer_of(profile, kind, worker_count);
+    optimizer_[index] = optimizer_of(profile, kind, rows.sharding, worker_count);
   }
 }
 
-LayerCost CostTable::layer(int kind, int micro_batch) const {
-  return interpolate(costs_[static_cast<std::size_t>(kind)], micro_batch);
+LayerCost CostTable::layer(int kind, int micro_batch, Recompute recompute) const {
+  const auto index = static_cast<std::size_t>(kind);
+  const Row& row = costs_[static_cast<std::size_t>(recompute)][index];
+  const bool covered =
+      !row.empty() && row.begin()->first <= micro_batch && micro_batch <= row.rbegin()->first;
+  return interpolate(covered ? row : costs_.front()[index], micro_batch);
 }
 
 const OptimizerCost& CostTable::optimizer(int kind) const {
@@ -175,7 +210,7 @@ const OptimizerCost& CostTable::optimizer(int kind) const {
 std::vector<std::int64_t> measured_sequences(const Profile& profile) {
   std::set<std::int64_t> sequences;
   for (const Measurement& row : profile.measurements) {
-    if (usable(row)) sequences.insert(row.sequence);
+    sequences.insert(row.sequence);
   }
   return {sequences.begin(), sequences.end()};
 }

@@ -1,7 +1,5 @@
 #include "planner/cut_search.h"
 
-#include "planner/question.h"
-
 #include <algorithm>
 #include <cstddef>
 
@@ -20,7 +18,7 @@ StageBound search_bound(const Candidate& candidate) {
 }
 
 int layer_count(const Candidate& candidate) {
-  return candidate.basis().chain.layer_count();
+  return candidate.basis().chain().layer_count();
 }
 
 bool short_chain(const Candidate& candidate) {
@@ -134,7 +132,7 @@ CutResult fastest_cut(const Candidate& candidate, const Cut& start, Seconds ceil
   problem.prefix_bound = [&](const Cut& cut, int stage_count) {
     return candidate.prefix_bound(cut, stage_count).count();
   };
-  problem.least = cheap_bound(candidate.basis(), candidate.rank_count()).count();
+  problem.least = candidate.least_step().count();
   problem.start = start;
   return short_chain(candidate) ? cheapest_cut(problem, limits) : improved_cut(problem, limits);
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 namespace ppplan::planner {
@@ -33,13 +34,15 @@ std::optional<std::string> smaller_micro_batch(Question question) {
   return std::nullopt;
 }
 
-/// One more stage at a time at first, then doubling: the least of the next 16 is exact.
+/// One more stage at a time at first, then doubling: the least of the next 16 is exact. Of a single
+/// pipeline only: other layouts were all looked at.
 std::optional<std::string> more_stages(Question question) {
   const auto layer_count = static_cast<int>(question.profile->model.layers.size());
-  const int most = question.rank_counts.back();
-  if (question.profile->links.empty()) return std::nullopt;
+  const PipelineShape widest = question.shapes.back();
+  if (question.profile->links.empty() || widest.layout != Layout{}) return std::nullopt;
+  const int most = widest.rank_count;
   for (int count = most + 1; count <= layer_count; count += count < most + 16 ? 1 : count) {
-    question.rank_counts = {count};
+    question.shapes = {{.layout = {}, .rank_count = count}};
     if (would_fit(question)) return fmt::format("--stages {}", count);
   }
   return std::nullopt;
@@ -62,6 +65,8 @@ std::optional<std::string> shorter_sequence(Question question) {
   for (const std::int64_t sequence : sequences) {
     if (sequence >= asked) continue;
     question.sequence = sequence;
+    question.book =
+        std::make_shared<CostBook>(*question.profile, sequence, question.devices_per_node());
     if (would_fit(question)) return fmt::format("--sequence {}", sequence);
   }
   return std::nullopt;
@@ -81,26 +86,24 @@ NearestFit nearest_fit(const Question& question) {
   NearestFit nearest;
   double least = kUnreachable;
   std::optional<Error> refusal;
-  for (const int rank_count : question.rank_counts) {
-    for (const auto& basis : cost_bases(question, rank_count)) {
-      Offer offered = offer(question, basis, rank_count);
-      if (offered.refusal) refusal = offered.refusal;
-      for (const Candidate& candidate : offered.candidates) {
-        const std::optional<Bottleneck> found = leanest_cut(candidate, least);
-        if (!found) continue;
-        least = found->bound;
-        const Evaluation evaluation = candidate.evaluate(found->cut);
-        const int rank = evaluation.fullest_rank(candidate.allowed());
-        const MemoryBreakdown& memory = evaluation.memory[static_cast<std::size_t>(rank)];
-        nearest = {.cut = found->cut,
-                   .schedule = candidate.schedule().name,
-                   .micro_batch = candidate.micro_batch(),
-                   .rank_count = rank_count,
-                   .rank = rank,
-                   .needed = memory.total(),
-                   .kept = memory.parameters + memory.gradients + memory.optimizer_state,
-                   .allowed = candidate.allowed()[static_cast<std::size_t>(rank)]};
-      }
+  for (const Size& size : sizes_of(question)) {
+    const Offer offered = offer(question, make_basis(question, size));
+    if (offered.refusal) refusal = offered.refusal;
+    for (const Candidate& candidate : offered.candidates) {
+      const std::optional<Bottleneck> found = leanest_cut(candidate, least);
+      if (!found) continue;
+      least = found->bound;
+      const Evaluation evaluation = candidate.evaluate(found->cut);
+      const int rank = evaluation.fullest_rank(candidate.allowed());
+      const MemoryBreakdown& memory = evaluation.memory[static_cast<std::size_t>(rank)];
+      nearest = {.cut = found->cut,
+                 .schedule = candidate.schedule().name,
+                 .micro_batch = candidate.micro_batch(),
+                 .rank_count = size.shape.rank_count,
+                 .rank = rank,
+                 .needed = memory.total(),
+                 .kept = memory.parameters + memory.gradients + memory.optimizer_state,
+                 .allowed = candidate.allowed()[static_cast<std::size_t>(rank)]};
     }
   }
   if (nearest.cut.empty()) throw *refusal;  // no schedule serves any shape

@@ -5,10 +5,21 @@
 #include "planner/batch.h"
 #include "planner/chain_costs.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
 namespace ppplan::planner {
+
+/// Where stages stand: what their times depend on beside their layers.
+struct StagePlaces {
+  std::vector<int> rank_of_stage;
+  std::vector<LinkScope> hop;    ///< [stage]: from the stage before it; of the first unused
+  std::vector<double> slowdown;  ///< [stage]: of its device against the measured one
+
+  /// Stages on devices alike, in one node.
+  static StagePlaces alike(std::vector<int> rank_of_stage);
+};
 
 /// Which dependencies a bound may count on.
 enum class BoundKind {
@@ -40,23 +51,40 @@ class MakespanBound {
  public:
   /// `costs` and `batch` must outlive this.
   /// Kinds other than kAny: one stage a rank.
-  MakespanBound(const ChainCosts& costs, const BatchSplit& batch,
-                const std::vector<int>& rank_of_stage, Seconds call_overhead, BoundKind kind);
+  MakespanBound(const ChainCosts& costs, const BatchSplit& batch, const StagePlaces& places,
+                Seconds call_overhead, BoundKind kind);
 
-  [[nodiscard]] Seconds at(int stage, int first, int last) const;
+  /// `added` by class: to the stage's own backward, by recomputing; may be empty.
+  [[nodiscard]] Seconds at(int stage, int first, int last,
+                           std::span<const Seconds> added = {}) const;
 
  private:
+  /// A stage's own times of one micro-batch, calls included.
+  struct Own {
+    Seconds forward{0};
+    Seconds backward{0};
+    Seconds least_backward{0};
+    Seconds backward_input{0};  ///< or the full backward, where that is faster
+  };
+  [[nodiscard]] Own own(int stage, int first, int last, int class_index,
+                        std::span<const Seconds> added) const;
   [[nodiscard]] double count_of(int class_index) const;
-  [[nodiscard]] Seconds at_any(int stage, int first, int last) const;
+  [[nodiscard]] Seconds at_any(int stage, int first, int last,
+                               std::span<const Seconds> added) const;
+  [[nodiscard]] Seconds hops(int from, int to, int class_index) const;
   [[nodiscard]] Seconds there_and_back(int first, int last, int from, int to, int forward_class,
                                        int backward_class) const;
   [[nodiscard]] Seconds one_by_one() const;
-  [[nodiscard]] Seconds excursions(int stage, int first, int last) const;
+  [[nodiscard]] Seconds excursions(int stage, int first, int last,
+                                   std::span<const Seconds> added) const;
 
   const ChainCosts& costs_;
   const BatchSplit& batch_;
   int stage_count_;
-  std::vector<int> hops_;  ///< [stage]: of the boundaries before it, those between two ranks
+  std::vector<double> slowdown_;  ///< [stage]
+  double least_slowdown_ = 1.0;
+  std::vector<int> hops_inside_;   ///< [stage]: of the boundaries before it, those between ranks
+  std::vector<int> hops_between_;  ///< likewise, of different nodes
   Seconds call_overhead_;
   BoundKind kind_;
   Seconds naive_makespan_{0};

@@ -27,6 +27,8 @@ class MemoryForms {
   /// boundary tensor before the stage. O(remaining forms).
   [[nodiscard]] Bytes peak(std::span<const StageCost> costs, std::span<const Bytes> received) const;
 
+  bool operator==(const MemoryForms&) const = default;
+
  private:
   enum Quantity : std::size_t {
     kSaved,

@@ -25,25 +25,6 @@ constexpr std::int64_t kSearchBudget = 20'000'000;
 /// Candidates whose bound is beyond this many times the best known step are not looked at.
 constexpr double kInterest = 1.5;
 
-/// Every size the question leaves open, cheapest bound first.
-struct Size {
-  int rank_count = 0;
-  std::shared_ptr<const CostBasis> basis;
-  Seconds bound{0};
-};
-
-std::vector<Size> sizes_of(const Question& question) {
-  std::vector<Size> sizes;
-  for (const int rank_count : question.rank_counts) {
-    for (auto& basis : cost_bases(question, rank_count)) {
-      const Seconds bound = cheap_bound(*basis, rank_count);
-      sizes.push_back({rank_count, std::move(basis), bound});
-    }
-  }
-  std::ranges::stable_sort(sizes, {}, &Size::bound);
-  return sizes;
-}
-
 /// The fullest rank's need, for ties.
 Bytes peak_of(const Candidate& candidate, const Cut& cut) {
   return std::ranges::max(candidate.memory(cut));
@@ -66,7 +47,7 @@ std::vector<Priced> price_all(const Question& question, SearchCounts& counts) {
       counts.excluded_count += static_cast<int>(question.schedules.size());
       continue;
     }
-    Offer offered = offer(question, size.basis, size.rank_count);
+    Offer offered = offer(question, make_basis(question, size));
     if (offered.refusal) refusal = offered.refusal;
     for (Candidate& candidate : offered.candidates) {
       ++counts.candidate_count;
@@ -121,18 +102,22 @@ Seconds lower_bound(const Question& question, std::span<const Priced> priced, Se
   for (const Size& size : sizes_of(question)) {
     if (size.bound >= least) break;
     if (several_stages) return size.bound;
-    const CostBasis& basis = *size.basis;
-    std::vector<int> ranks(static_cast<std::size_t>(size.rank_count));
+    const auto basis = make_basis(question, size);
+    const ChainCosts& chain = basis->chain();
+    std::vector<int> ranks(static_cast<std::size_t>(basis->rank_count));
     std::iota(ranks.begin(), ranks.end(), 0);
-    const MakespanBound makespan(basis.chain, basis.batch, ranks, basis.call_overhead,
+    StagePlaces places = StagePlaces::alike(std::move(ranks));
+    places.slowdown = basis->slowdown;
+    const MakespanBound makespan(chain, basis->batch, places, basis->call_overhead,
                                  BoundKind::kAny);
     const StageBound bound = [&](int stage, int first, int last) {
-      return (makespan.at(stage, first, last) + basis.chain.optimizer(first, last) +
-              basis.chain.least_reduction(first, last) + basis.step_overhead)
+      return (makespan.at(stage, first, last) +
+              chain.optimizer(first, last) * basis->slowdown[static_cast<std::size_t>(stage)] +
+              chain.least_reduction(first, last) + basis->step_overhead)
           .count();
     };
     const auto found =
-        least_bottleneck(basis.chain.layer_count(), size.rank_count, bound, least.count());
+        least_bottleneck(chain.layer_count(), basis->rank_count, bound, least.count());
     if (found) least = std::max(size.bound, Seconds(found->bound));
   }
   return least;

@@ -38,6 +38,22 @@ struct PartitionOptions {
   std::optional<int> virtual_count = std::nullopt;
   std::vector<LayerPin> pins{};
   std::vector<int> layer_counts{};  ///< by stage; empty: left to the planner
+
+  /// Devices in all; where empty, the profile's cluster. Without either there is one pipeline,
+  /// whose ranks are one device each; with one of them every layout of so many devices is looked
+  /// at.
+  std::optional<int> device_count = std::nullopt;
+  /// Devices that share a layer, and pipelines; empty: any that the profile has rows for, and as
+  /// many as there are devices for.
+  std::optional<int> tensor_parallel = std::nullopt;
+  std::optional<int> data_parallel = std::nullopt;
+  std::optional<DataSharding> data_sharding = std::nullopt;
+  /// The most that may be recomputed.
+  Recompute recompute = Recompute::kFull;
+  /// Tokens a piece of recomputing; empty: any that the profile has rows for, and all at once.
+  std::optional<std::int64_t> recompute_chunk = std::nullopt;
+  /// Kept free on every rank: fragmentation, libraries.
+  Bytes reserve{0};
 };
 
 /// How the plan was found. A candidate is a number of stages, a micro-batch size and a schedule.

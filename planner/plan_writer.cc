@@ -14,11 +14,23 @@ namespace {
 constexpr std::size_t kRunnerUpCount = 8;
 constexpr std::size_t kUnfitCount = 3;  ///< of them
 
-std::vector<PlanStage> stages_of(const Candidate& candidate, const Cut& cut) {
+std::vector<RecomputeRun> runs_of(const RecomputeChoice& choice) {
+  std::vector<RecomputeRun> runs;
+  const bool any = std::ranges::any_of(
+      choice, [](const RecomputedRun& run) { return run.recompute != Recompute::kNone; });
+  for (const RecomputedRun& run : choice) {
+    if (any) runs.push_back({run.last - run.first, run.recompute});
+  }
+  return runs;
+}
+
+std::vector<PlanStage> stages_of(const Candidate& candidate, const Cut& cut,
+                                 const Evaluation& evaluation) {
   const CostBasis& basis = candidate.basis();
+  const ScheduleCosts costs = candidate.costs(cut);
   std::vector<PlanStage> stages;
   for (std::size_t at = 0; at + 1 < cut.size(); ++at) {
-    const StageCost cost = basis.chain.stage(cut[at], cut[at + 1], 0);
+    const StageCost& cost = costs.stages[at].front();
     stages.push_back({.rank = candidate.schedule().rank_of_stage[at],
                       .first_layer = cut[at],
                       .layer_count = cut[at + 1] - cut[at],
@@ -26,19 +38,19 @@ std::vector<PlanStage> stages_of(const Candidate& candidate, const Cut& cut) {
                       .backward = cost.backward + basis.call_overhead,
                       .backward_input = cost.backward_input + basis.call_overhead,
                       .backward_weight = cost.backward_weight + basis.call_overhead,
-                      .output = cost.output});
+                      .output = cost.output,
+                      .recompute = runs_of(evaluation.recompute[at])});
   }
   return stages;
 }
 
-std::vector<PlanRank> ranks_of(const Profile& profile, const Evaluation& evaluation) {
+std::vector<PlanRank> ranks_of(const CostBasis& basis, const Evaluation& evaluation) {
   std::vector<PlanRank> ranks;
   for (std::size_t rank = 0; rank < evaluation.memory.size(); ++rank) {
     const Seconds optimizer = evaluation.optimizer[rank];
     const Seconds busy = evaluation.timeline.busy[rank] + optimizer;
-    const std::vector<Device>& devices = profile.devices;
     ranks.push_back(
-        {.device = devices.empty() ? "" : devices[std::min(rank, devices.size() - 1)].name,
+        {.device = basis.devices[rank],
          .busy = busy,
          .idle = std::max(Seconds(0), evaluation.step - busy - evaluation.reduction[rank]),
          .reduction = evaluation.reduction[rank],
@@ -106,6 +118,8 @@ Plan make_plan(const Question& question, const PartitionOptions& options, const 
   plan.model = profile.model;
   plan.kernels = profile.kernels;
   if (!profile.links.empty()) plan.link = profile.links.front();
+  plan.layout = candidate.basis().layout;
+  plan.recompute_chunk = candidate.basis().recompute_chunk;
   plan.micro_batch = candidate.micro_batch();
   plan.micro_batches = candidate.basis().batch.sizes();
   plan.schedule = candidate.schedule().name;
@@ -113,8 +127,11 @@ Plan make_plan(const Question& question, const PartitionOptions& options, const 
     plan.schedule = "custom";
     plan.actions = to_lines(candidate.schedule());
   }
-  plan.stages = stages_of(candidate, best.cut);
-  plan.ranks = ranks_of(profile, evaluation);
+  plan.stages = stages_of(candidate, best.cut, evaluation);
+  plan.ranks = ranks_of(candidate.basis(), evaluation);
+  const bool recomputes = std::ranges::any_of(
+      plan.stages, [](const PlanStage& stage) { return !stage.recompute.empty(); });
+  plan.export_only = plan.layout.device_count() > 1 || recomputes || plan.recompute_chunk != 0;
   const auto tokens =
       static_cast<double>(question.global_batch) * static_cast<double>(question.sequence);
   plan.predicted = {
@@ -128,7 +145,7 @@ std::vector<RunnerUp> runners_up(const std::vector<Priced>& priced) {
   const Priced& best = priced.front();
   std::vector<RunnerUp> losers;
   const Candidate& chosen = *best.candidate;
-  const Cut even = even_cut(chosen.basis().chain.layer_count(), chosen.stage_count());
+  const Cut even = even_cut(chosen.basis().chain().layer_count(), chosen.stage_count());
   if (even != best.cut && chosen.limits().allow(even)) {
     losers.push_back(runner_up(chosen, even, chosen.step(even), best.step));
     losers.back().reason = "layers split evenly: " + losers.back().reason;

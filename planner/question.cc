@@ -7,7 +7,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -111,14 +115,199 @@ void check_batch(const PartitionOptions& options) {
   }
 }
 
-bool too_long(std::int64_t global_batch, int micro_batch, int stage_count) {
-  const std::int64_t micro_batch_count = (global_batch + micro_batch - 1) / micro_batch;
+/// The shardings with rows for every kind of layer that the model uses, smallest first.
+std::vector<Sharding> shardings_of(const Profile& profile) {
+  std::set<int> kinds;
+  for (const Layer& layer : profile.model.layers) kinds.insert(layer.kind);
+  std::map<Sharding, std::set<int>> covered;
+  for (const Measurement& row : profile.measurements) {
+    if (row.recompute == Recompute::kNone) covered[row.sharding].insert(row.kind);
+  }
+  std::vector<Sharding> shardings;
+  for (const auto& [sharding, has] : covered) {
+    if (std::ranges::includes(has, kinds)) shardings.push_back(sharding);
+  }
+  return shardings;
+}
+
+/// The largest number of pipelines up to `most` that the batch can be dealt out to.
+std::int64_t most_pipelines(std::int64_t global_batch, std::int64_t most) {
+  std::int64_t count = std::min(most, global_batch);
+  while (global_batch % count != 0) --count;
+  return count;
+}
+
+bool differ(const std::vector<Device>& devices) {
+  return std::ranges::any_of(devices, [&](const Device& device) {
+    return device.memory != devices.front().memory || device.speed != devices.front().speed;
+  });
+}
+
+/// Every way, up to kMostOrders, to put ranks on devices of a profile that are not alike: devices
+/// of one class are interchangeable. Beyond: classes one after the other in every order.
+std::vector<std::vector<int>> device_orders(const std::vector<Device>& devices, int rank_count) {
+  constexpr std::size_t kMostOrders = 2'000;
+  using Class = std::pair<double, std::int64_t>;
+  std::map<Class, std::vector<int>> classes;
+  for (std::size_t at = 0; at < devices.size(); ++at) {
+    classes[{-devices[at].speed, -devices[at].memory.count}].push_back(static_cast<int>(at));
+  }
+  std::vector<std::vector<int>> pools;
+  for (auto& [name, members] : classes) pools.push_back(members);
+  std::vector<std::vector<int>> orders;
+  std::vector<int> order;
+  std::vector<std::size_t> used(pools.size(), 0);
+  const auto extend = [&](const auto& self) -> void {
+    if (orders.size() > kMostOrders) return;
+    if (std::ssize(order) == rank_count) {
+      orders.push_back(order);
+      return;
+    }
+    for (std::size_t pool = 0; pool < pools.size(); ++pool) {
+      if (used[pool] == pools[pool].size()) continue;
+      order.push_back(pools[pool][used[pool]++]);
+      self(self);
+      order.pop_back();
+      --used[pool];
+    }
+  };
+  extend(extend);
+  if (orders.size() <= kMostOrders) return orders;
+  orders.clear();
+  std::vector<std::size_t> sequence(pools.size());
+  std::iota(sequence.begin(), sequence.end(), std::size_t{0});
+  do {
+    order.clear();
+    for (const std::size_t pool : sequence) {
+      for (const int device : pools[pool]) {
+        if (std::ssize(order) < rank_count) order.push_back(device);
+      }
+    }
+    if (std::ranges::find(orders, order) == orders.end()) orders.push_back(order);
+  } while (orders.size() < kMostOrders && std::ranges::next_permutation(sequence).found);
+  return orders;
+}
+
+/// One pipeline, a device a rank.
+std::vector<PipelineShape> single_pipelines(const Profile& profile,
+                                            const PartitionOptions& options) {
+  std::vector<PipelineShape> shapes;
+  for (const int count : rank_counts(profile, options)) {
+    const auto device_count = static_cast<int>(profile.devices.size());
+    if (count > device_count || !differ(profile.devices)) {
+      shapes.push_back({.layout = {}, .rank_count = count});
+      continue;
+    }
+    for (std::vector<int>& order : device_orders(profile.devices, count)) {
+      shapes.push_back({.layout = {}, .rank_count = count, .devices = std::move(order)});
+    }
+  }
+  return shapes;
+}
+
+int per_node(const Profile& profile) {
+  return profile.cluster ? profile.cluster->devices_per_node
+                         : std::max(1, static_cast<int>(profile.devices.size()));
+}
+
+/// Layouts of one sharding and number of ranks.
+void add_layouts(const Profile& profile, const PartitionOptions& options, const Sharding& sharding,
+                 int rank_count, int device_count, std::vector<PipelineShape>& shapes) {
+  const std::int64_t room = device_count / (sharding.device_count() * rank_count);
+  if (room < 1) return;
+  std::int64_t pipelines = most_pipelines(options.global_batch, room);
+  if (options.data_parallel) {
+    if (*options.data_parallel > room || options.global_batch % *options.data_parallel != 0) return;
+    pipelines = *options.data_parallel;
+  }
+  if (pipelines * sharding.context % sharding.expert != 0) return;
+  const int used = sharding.device_count() * rank_count * static_cast<int>(pipelines);
+  std::vector<DeviceOrder> orders{DeviceOrder::kDataInside};
+  if (pipelines > 1 && rank_count > 1 && used > per_node(profile)) {
+    orders.push_back(DeviceOrder::kPipelineInside);
+  }
+  std::vector<DataSharding> divided{DataSharding::kNone};
+  if (pipelines * sharding.context > 1) divided.push_back(DataSharding::kOptimizer);
+  if (options.data_sharding) divided = {*options.data_sharding};
+  for (const DeviceOrder order : orders) {
+    for (const DataSharding sharded : divided) {
+      shapes.push_back({.layout = {.sharding = sharding,
+                                   .data_parallel = static_cast<int>(pipelines),
+                                   .data_sharding = sharded,
+                                   .order = order},
+                        .rank_count = rank_count});
+    }
+  }
+}
+
+/// Every layout of so many devices.
+std::vector<PipelineShape> cluster_shapes(const Profile& profile, const PartitionOptions& options,
+                                          int device_count) {
+  if (options.stage_count) {
+    check_rank_count(profile, *options.stage_count,
+                     fmt::format("--stages {}", *options.stage_count));
+  }
+  std::vector<PipelineShape> shapes;
+  const auto layer_count = static_cast<int>(profile.model.layers.size());
+  for (const Sharding& sharding : shardings_of(profile)) {
+    if (options.tensor_parallel && sharding.tensor != *options.tensor_parallel) continue;
+    const int most = std::min(layer_count, device_count / sharding.device_count());
+    const int first = options.stage_count.value_or(1);
+    const int last = std::min(most, options.stage_count.value_or(most));
+    for (int count = first; count <= last; ++count) {
+      add_layouts(profile, options, sharding, count, device_count, shapes);
+    }
+  }
+  if (!shapes.empty()) return shapes;
+  refuse(fmt::format("no layout of {} devices: the profile has no rows for it, or the batch of {} "
+                     "cannot be dealt out so",
+                     device_count, options.global_batch),
+         "leave --tensor-parallel, --data-parallel or --stages away, or profile more degrees");
+}
+
+void check_devices(const Profile& profile, const PartitionOptions& options) {
+  constexpr int kMostDevices = 65'536;
+  const auto check = [](const std::optional<int>& count, const char* flag, int most) {
+    if (!count || (*count >= 1 && *count <= most)) return;
+    refuse(fmt::format("{} {}: expected 1 to {}", flag, *count, most), "");
+  };
+  check(options.device_count, "--devices", kMostDevices);
+  check(options.tensor_parallel, "--tensor-parallel", kMostDevices);
+  check(options.data_parallel, "--data-parallel", kMostDevices);
+  const bool cluster = options.device_count || profile.cluster;
+  if (!cluster && (options.tensor_parallel || options.data_parallel)) {
+    refuse("--tensor-parallel and --data-parallel need the number of devices",
+           "give it: --devices 16");
+  }
+  if (options.reserve < Bytes{0}) refuse("--reserve: must not be negative", "");
+}
+
+std::vector<PipelineShape> shapes_of(const Profile& profile, const PartitionOptions& options) {
+  check_devices(profile, options);
+  if (options.device_count) return cluster_shapes(profile, options, *options.device_count);
+  if (profile.cluster) return cluster_shapes(profile, options, profile.cluster->device_count());
+  return single_pipelines(profile, options);
+}
+
+/// Sizes of recomputed pieces to try.
+std::vector<std::int64_t> chunks_of(const Profile& profile, const PartitionOptions& options) {
+  std::set<std::int64_t> measured{0};
+  for (const Measurement& row : profile.measurements) measured.insert(row.recompute_chunk);
+  if (!options.recompute_chunk) return {measured.begin(), measured.end()};
+  if (measured.contains(*options.recompute_chunk)) return {*options.recompute_chunk};
+  refuse(fmt::format("--recompute-chunk-size {}: the profile has rows for {}",
+                     *options.recompute_chunk, fmt::join(measured, ", ")),
+         "0 is all at once");
+}
+
+bool too_long(std::int64_t batch, int micro_batch, int stage_count) {
+  const std::int64_t micro_batch_count = (batch + micro_batch - 1) / micro_batch;
   return micro_batch_count > kPlannedActionLimit / (2 * stage_count);
 }
 
-/// Sizes to try, or Error when there is none.
-std::vector<int> micro_batch_sizes(const Question& question, const IntegerRange& measured,
-                                   int stage_count) {
+/// Sizes to try of a pipeline's batch, or Error when there is none.
+std::vector<int> micro_batch_sizes(const Question& question, std::int64_t batch,
+                                   const IntegerRange& measured, int stage_count) {
   const std::string range = measured.least == measured.most
                                 ? fmt::format("only {}", measured.least)
                                 : fmt::format("{} to {}", measured.least, measured.most);
@@ -127,41 +316,45 @@ std::vector<int> micro_batch_sizes(const Question& question, const IntegerRange&
            "profile the model again");
   }
   const std::string measure_more = "measure more: ppplan profile ... --micro-batches SIZES";
-  IntegerRange sizes{measured.least, std::min(measured.most, question.global_batch)};
+  IntegerRange sizes{measured.least, std::min(measured.most, batch)};
   if (question.micro_batch) {
     const int size = *question.micro_batch;
     if (size < measured.least || size > measured.most) {
       refuse(fmt::format("--micro-batch {} is outside what the profile measured: {}", size, range),
              measure_more);
     }
-    sizes = {size, size};
+    sizes = {size, std::min<std::int64_t>(size, batch)};
   }
   if (sizes.least > sizes.most) {
-    refuse(fmt::format("--global-batch {} is smaller than every measured micro-batch ({})",
-                       question.global_batch, range),
+    refuse(fmt::format("--global-batch {} is smaller than every measured micro-batch ({})", batch,
+                       range),
            measure_more);
   }
   std::vector<int> usable;
+  std::vector<int> dividing;
   bool any_short_enough = false;
   for (auto size = static_cast<int>(sizes.least); size <= sizes.most; ++size) {
-    if (too_long(question.global_batch, size, stage_count)) continue;
+    if (too_long(batch, size, stage_count)) continue;
     any_short_enough = true;
-    const std::int64_t rest = question.global_batch % size;
+    const std::int64_t rest = batch % size;
+    if (rest == 0) dividing.push_back(size);
     if (rest == 0 || rest >= measured.least) usable.push_back(size);
   }
   if (!any_short_enough) {
     refuse(fmt::format("--global-batch {} in micro-batches of at most {} makes too long a schedule "
                        "on {} stages: more than {} actions",
-                       question.global_batch, sizes.most, stage_count, kPlannedActionLimit),
+                       batch, sizes.most, stage_count, kPlannedActionLimit),
            "ask for a smaller batch, or measure larger micro-batches");
   }
   if (usable.empty()) {
     refuse(fmt::format("--global-batch {} leaves a last micro-batch smaller than the smallest "
                        "measured ({})",
-                       question.global_batch, measured.least),
+                       batch, measured.least),
            measure_more);
   }
-  return usable;
+  // Trainers of several pipelines want micro-batches of one size.
+  const bool several = batch != question.global_batch;
+  return several && !dividing.empty() ? dividing : usable;
 }
 
 }  // namespace
@@ -182,44 +375,165 @@ Question ask(const Profile& profile, const PartitionOptions& options) {
   if (!options.memory && profile.devices.empty()) {
     refuse("the profile has no devices, and no memory limit is given", "add --memory SIZE");
   }
-  return {.profile = &profile,
-          .rank_counts = rank_counts(profile, options),
-          .virtual_count = options.virtual_count,
-          .global_batch = options.global_batch,
-          .micro_batch = options.micro_batch,
-          .sequence = options.sequence.value_or(sequences.back()),
-          .memory = options.memory,
-          .schedules = named_only(options.schedules),
-          .drafts = drafts(options),
-          .pins = options.pins,
-          .layer_counts = options.layer_counts};
+  Question question{.profile = &profile,
+                    .shapes = shapes_of(profile, options),
+                    .virtual_count = options.virtual_count,
+                    .global_batch = options.global_batch,
+                    .micro_batch = options.micro_batch,
+                    .sequence = options.sequence.value_or(sequences.back()),
+                    .memory = options.memory,
+                    .reserve = options.reserve,
+                    .schedules = named_only(options.schedules),
+                    .drafts = drafts(options),
+                    .pins = options.pins,
+                    .layer_counts = options.layer_counts,
+                    .recompute = options.recompute,
+                    .chunks = chunks_of(profile, options)};
+  question.book =
+      std::make_shared<CostBook>(profile, question.sequence, question.devices_per_node());
+  return question;
 }
 
-std::vector<Bytes> allowed_memory(const Question& question, int rank_count) {
-  std::vector<Bytes> allowed;
-  for (int rank = 0; rank < rank_count; ++rank) {
-    if (question.memory) {
-      allowed.push_back(*question.memory);
-    } else {
-      const std::vector<Device>& devices = question.profile->devices;
-      allowed.push_back(
-          devices[std::min(static_cast<std::size_t>(rank), devices.size() - 1)].memory);
+int Question::devices_per_node() const {
+  return per_node(*profile);
+}
+
+namespace {
+
+/// The devices of one pipeline rank, as indices of Profile::devices.
+std::vector<std::size_t> devices_of(const Question& question, const PipelineShape& shape,
+                                    int rank) {
+  const auto at = static_cast<std::size_t>(rank);
+  if (!shape.devices.empty()) return {static_cast<std::size_t>(shape.devices[at])};
+  const std::vector<Device>& devices = question.profile->devices;
+  if (!differ(devices)) return {std::min(at, devices.size() - 1)};
+  if (shape.layout.device_count() == 1) return {std::min(at, devices.size() - 1)};
+  const Layout& layout = shape.layout;
+  const int shared = layout.sharding.device_count();
+  std::set<std::size_t> used;
+  for (int pipeline = 0; pipeline < layout.data_parallel; ++pipeline) {
+    const int unit = layout.order == DeviceOrder::kDataInside
+                         ? rank * layout.data_parallel + pipeline
+                         : pipeline * shape.rank_count + rank;
+    for (int device = unit * shared; device < (unit + 1) * shared; ++device) {
+      used.insert(static_cast<std::size_t>(device) % devices.size());
     }
   }
-  return allowed;
+  return {used.begin(), used.end()};
 }
 
-std::vector<std::shared_ptr<const CostBasis>> cost_bases(const Question& question, int rank_count) {
-  const Profile& profile = *question.profile;
-  const CostTable costs(profile, question.sequence, rank_count);
-  std::vector<std::shared_ptr<const CostBasis>> bases;
-  for (const int size : micro_batch_sizes(question, costs.micro_batches(),
-                                          rank_count * question.virtual_count.value_or(1))) {
-    const BatchSplit batch = split_batch(question.global_batch, size);
-    bases.push_back(std::make_shared<const CostBasis>(CostBasis{
-        batch, ChainCosts(profile, costs, batch), profile.call_overhead, profile.step_overhead}));
+/// Least memory, least speed and the name of the devices of each rank.
+void place_ranks(const Question& question, const PipelineShape& shape, CostBasis& basis) {
+  const std::vector<Device>& devices = question.profile->devices;
+  for (int rank = 0; rank < shape.rank_count; ++rank) {
+    Bytes memory{std::numeric_limits<std::int64_t>::max()};
+    double speed = 1.0;
+    std::string name;
+    if (!devices.empty()) {
+      const std::vector<std::size_t> used = devices_of(question, shape, rank);
+      speed = devices[used.front()].speed;
+      name = devices[used.front()].name;
+      for (const std::size_t device : used) {
+        memory = std::min(memory, devices[device].memory);
+        speed = std::min(speed, devices[device].speed);
+      }
+    }
+    basis.slowdown.push_back(1.0 / speed);
+    basis.devices.push_back(name);
+    basis.allowed.push_back(question.memory.value_or(memory) - question.reserve);
   }
-  return bases;
+}
+
+/// No plan of this size is faster, whatever the cut and schedule: work spread evenly over the
+/// ranks, or one micro-batch's way through all layers, which meets every rank; then a fair share of
+/// the reduction and the optimizer. O(1).
+Seconds cheap_bound(const Question& question, const PipelineShape& shape, const ChainCosts& chain,
+                    int full_count) {
+  const Profile& profile = *question.profile;
+  double speed = 0.0;
+  for (const Device& device : profile.devices) speed = std::max(speed, device.speed);
+  const double slowdown = speed > 0.0 ? 1.0 / speed : 1.0;
+  const int layers = chain.layer_count();
+  const int rank_count = shape.rank_count;
+  Seconds work{0};
+  Seconds through{0};
+  for (int index = 0; index < chain.class_count(); ++index) {
+    const int count = index == 0 ? full_count : 1;
+    const Seconds calls = 2.0 * rank_count * profile.call_overhead;
+    const Seconds forward = chain.forward(0, layers, index);
+    work += ((forward + chain.least_backward(0, layers, index)) * slowdown + calls) * count;
+    const Seconds down =
+        std::min(chain.backward(0, layers, index), chain.backward_input(0, layers, index));
+    const Seconds hops = 2.0 * (rank_count - 1) * chain.least_transfer(index, LinkScope::kInside);
+    through = std::max(through, (forward + down) * slowdown + calls + hops);
+  }
+  StaticMemory share = chain.static_memory(0, layers);
+  for (Bytes* bytes : {&share.parameters, &share.gradients}) bytes->count /= rank_count;
+  return std::max(work / rank_count, through) + chain.replica_reduction(share) +
+         chain.optimizer(0, layers) * slowdown / rank_count + profile.step_overhead;
+}
+
+}  // namespace
+
+Seconds cheap_bound(const Question& question, const Size& size) {
+  const std::int64_t batch = question.global_batch / size.shape.layout.data_parallel;
+  std::vector<int> classes{size.micro_batch};
+  if (batch % size.micro_batch != 0) classes.push_back(static_cast<int>(batch % size.micro_batch));
+  const auto chain =
+      question.book->chain(size.shape.layout, size.shape.rank_count, size.chunk, classes);
+  return cheap_bound(question, size.shape, *chain, static_cast<int>(batch / size.micro_batch));
+}
+
+std::vector<Size> sizes_of(const Question& question, const PipelineShape& shape) {
+  const std::int64_t batch = question.global_batch / shape.layout.data_parallel;
+  const int stages = shape.rank_count * question.virtual_count.value_or(1);
+  std::vector<Size> sizes;
+  for (const std::int64_t chunk : question.chunks) {
+    const CostTable& table =
+        question.book->table(shape.layout.sharding, chunk, shape.device_count());
+    for (const int micro_batch :
+         micro_batch_sizes(question, batch, table.micro_batches(), stages)) {
+      if (chunk >= micro_batch * question.sequence && chunk > 0) continue;
+      Size size{shape, chunk, micro_batch, Seconds(0)};
+      size.bound = cheap_bound(question, size);
+      sizes.push_back(std::move(size));
+    }
+  }
+  return sizes;
+}
+
+std::vector<Size> sizes_of(const Question& question) {
+  std::vector<Size> sizes;
+  std::optional<Error> refusal;
+  for (const PipelineShape& shape : question.shapes) {
+    try {
+      for (Size& size : sizes_of(question, shape)) sizes.push_back(std::move(size));
+    } catch (const Error& error) {
+      if (question.shapes.size() == 1) throw;
+      refusal = error;  // another layout may serve
+    }
+  }
+  if (sizes.empty()) throw *refusal;
+  std::ranges::stable_sort(sizes, {}, &Size::bound);
+  return sizes;
+}
+
+std::shared_ptr<const CostBasis> make_basis(const Question& question, const Size& size) {
+  const PipelineShape& shape = size.shape;
+  const BatchSplit batch =
+      split_batch(question.global_batch / shape.layout.data_parallel, size.micro_batch);
+  CostBasis basis{
+      .layout = shape.layout,
+      .rank_count = shape.rank_count,
+      .recompute_chunk = size.chunk,
+      .most_recompute = question.recompute,
+      .batch = batch,
+      .costs = question.book->chain(shape.layout, shape.rank_count, size.chunk, batch.class_size),
+      .geometry = Geometry(shape.layout, shape.rank_count, question.devices_per_node()),
+      .call_overhead = question.profile->call_overhead,
+      .step_overhead = question.profile->step_overhead};
+  place_ranks(question, shape, basis);
+  return std::make_shared<const CostBasis>(std::move(basis));
 }
 
 namespace {
@@ -251,42 +565,22 @@ Schedule fitting_schedule(const Question& question, const std::string& name,
 
 }  // namespace
 
-Offer offer(const Question& question, const std::shared_ptr<const CostBasis>& basis,
-            int rank_count) {
+Offer offer(const Question& question, const std::shared_ptr<const CostBasis>& basis) {
   Offer offer;
-  const ScheduleShape shape{.rank_count = rank_count,
+  const ScheduleShape shape{.rank_count = basis->rank_count,
                             .micro_batch_count = basis->batch.micro_batch_count(),
                             .virtual_count = question.virtual_count.value_or(2)};
   for (const std::string& name : question.schedules) {
     try {
       Schedule schedule = fitting_schedule(question, name, shape);
       CutLimits limits = cut_limits(question.pins, question.layer_counts,
-                                    basis->chain.layer_count(), schedule.stage_count());
-      offer.candidates.emplace_back(basis, std::move(schedule),
-                                    allowed_memory(question, rank_count), std::move(limits));
+                                    basis->chain().layer_count(), schedule.stage_count());
+      offer.candidates.emplace_back(basis, std::move(schedule), std::move(limits));
     } catch (const Error& refusal) {
       offer.refusal = refusal;  // another schedule may serve
     }
   }
   return offer;
-}
-
-Seconds cheap_bound(const CostBasis& basis, int rank_count) {
-  const ChainCosts& chain = basis.chain;
-  const int layers = chain.layer_count();
-  Seconds work{0};
-  Seconds through{0};
-  for (int index = 0; index < chain.class_count(); ++index) {
-    const int count = index == 0 ? basis.batch.micro_batch_count() - basis.batch.last_class() : 1;
-    const Seconds calls = 2.0 * rank_count * basis.call_overhead;
-    const Seconds forward = chain.forward(0, layers, index);
-    work += (forward + chain.least_backward(0, layers, index) + calls) * count;
-    const Seconds down =
-        std::min(chain.backward(0, layers, index), chain.backward_input(0, layers, index));
-    const Seconds hops = 2.0 * (rank_count - 1) * chain.least_transfer(index);
-    through = std::max(through, forward + down + calls + hops);
-  }
-  return std::max(work / rank_count, through) + basis.step_overhead;
 }
 
 }  // namespace ppplan::planner

@@ -45,12 +45,6 @@ double element_count(const Parameter& parameter) {
   return elements;
 }
 
-/// The link as it is while both ends send at once, where that was measured.
-const Link& exchange_link(const Profile& profile) {
-  const auto found = std::ranges::find(profile.links, "exchange", &Link::name);
-  return found == profile.links.end() ? profile.links.front() : *found;
-}
-
 Bytes part_of(Bytes whole, double part) {
   return {std::llround(static_cast<double>(whole.count) * part)};
 }
@@ -62,11 +56,8 @@ int SharedTensor::users(int first, int last) const {
                           std::ranges::lower_bound(layers, first));
 }
 
-Seconds transfer_time(const Link& link, Bytes size) {
-  return link.latency + size / link.bandwidth;
-}
-
-std::vector<SharedTensor> shared_tensors(const Profile& profile, const CostTable& costs) {
+std::vector<SharedTensor> shared_tensors(const Profile& profile, const CostTable& costs,
+                                         const Network& network) {
   const Model& model = profile.model;
   std::map<std::string, std::vector<int>> users;  // by the owner's name, so that order is fixed
   for (std::size_t layer = 0; layer < model.layers.size(); ++layer) {
@@ -95,9 +86,7 @@ std::vector<SharedTensor> shared_tensors(const Profile& profile, const CostTable
       tensor.gradients = part_of(whole.gradients, part);
       tensor.optimizer_state = part_of(whole.optimizer_state, part);
       tensor.optimizer = whole.step.median * part;
-      if (!profile.links.empty()) {
-        tensor.transfer = transfer_time(exchange_link(profile), tensor.gradients);
-      }
+      tensor.transfer = network.exchange(tensor.gradients);
     }
     tensors.push_back(std::move(tensor));
   }

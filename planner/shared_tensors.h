@@ -2,6 +2,7 @@
 #pragma once
 
 #include "planner/cost_table.h"
+#include "planner/network.h"
 #include "reports/documents/profile.h"
 
 #include <span>
@@ -25,9 +26,7 @@ struct SharedTensor {
 /// The shared tensors of a model, by owner. A tensor's part of its kind's bytes and optimizer time
 /// is its part of the kind's elements. Throws Error(kBadInput) when an owner is not in the model.
 /// O(tied x parameters).
-std::vector<SharedTensor> shared_tensors(const Profile& profile, const CostTable& costs);
-
-/// latency + size / bandwidth.
-Seconds transfer_time(const Link& link, Bytes size);
+std::vector<SharedTensor> shared_tensors(const Profile& profile, const CostTable& costs,
+                                         const Network& network);
 
 }  // namespace ppplan::planner

@@ -50,17 +50,18 @@ std::optional<SingleDevice> single_device(const Question& question) {
   alone.pins.clear();
   alone.layer_counts.clear();
   alone.schedules = {"1f1b"};  // on one rank: each micro-batch forward and backward in turn
-  std::vector<std::shared_ptr<const CostBasis>> bases;
+  alone.shapes = {{.layout = {}, .rank_count = 1}};
+  std::vector<Size> sizes;
   try {
-    bases = cost_bases(alone, 1);
+    sizes = sizes_of(alone);
   } catch (const Error&) {
     return std::nullopt;  // the profile has no sizes for it: no comparison, yet no fault of the
                           // plan
   }
   const Cut whole{0, static_cast<int>(question.profile->model.layers.size())};
   std::optional<SingleDevice> best;
-  for (const auto& basis : bases) {
-    for (const Candidate& candidate : offer(alone, basis, 1).candidates) {
+  for (const Size& size : sizes) {
+    for (const Candidate& candidate : offer(alone, make_basis(alone, size)).candidates) {
       const SingleDevice found{.step = candidate.step(whole),
                                .needed = candidate.memory(0, whole[0], whole[1]),
                                .allowed = candidate.allowed().front()};

@@ -4,6 +4,8 @@
 #include "reports/documents/model.h"
 #include "reports/documents/units.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -37,6 +39,7 @@ enum class Recompute {
   kSelective,  ///< the attention core
   kFull,       ///< everything but the layer's input
 };
+inline constexpr std::size_t kRecomputeCount = 3;
 
 enum class CollectiveKind { kAllReduce, kAllGather, kReduceScatter, kAllToAll };
 enum class CollectiveGroup { kTensor, kContext, kExpert };

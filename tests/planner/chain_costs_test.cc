@@ -69,7 +69,7 @@ TEST_CASE("chain costs: a shared tensor is stored once on a rank, and reduced be
   CHECK(chain.static_memory(0, 6).parameters == all - tied.parameters);
   CHECK(chain.static_memory(0, 3).parameters + chain.static_memory(3, 6).parameters == all);
   CHECK(chain.reduction({0, 6}, {0}) == std::vector<Seconds>{Seconds(0)});
-  const Seconds once = transfer_time(profile.links.front(), tied.gradients);
+  const Seconds once = Network(profile).hop(LinkScope::kInside, tied.gradients);
   CHECK(chain.reduction({0, 2, 4, 6}, {0, 1, 2}) == std::vector<Seconds>{once, Seconds(0), once});
 }
 
@@ -79,7 +79,6 @@ TEST_CASE("chain costs: an empty stage computes nothing and passes its input on"
   const StageCost stage = chain.stage(3, 3, 0);
   CHECK(stage.forward == Seconds(0));
   CHECK(stage.output == chain.boundary(3, 0));
-  CHECK(stage.send_activation == chain.transfer(3, 0));
   CHECK(chain.static_memory(3, 3).total() == Bytes{0});
 }
 
@@ -92,8 +91,8 @@ TEST_CASE("memory forms: a rank's peak equals the simulated one for every schedu
       Question question =
           ask(profile, {.stage_count = 4, .global_batch = 1 + static_cast<int>(random() % 12)});
       question.schedules = {name};
-      for (const auto& basis : cost_bases(question, 4)) {
-        const Candidate candidate = offer(question, basis, 4).candidates.front();
+      for (const Size& size : sizes_of(question)) {
+        const Candidate candidate = offer(question, make_basis(question, size)).candidates.front();
         Cut cut{0, 1 + static_cast<int>(random() % 5), 1 + static_cast<int>(random() % 5),
                 1 + static_cast<int>(random() % 5), 6};
         std::ranges::sort(cut);
@@ -112,8 +111,8 @@ TEST_CASE("memory forms: with several stages a rank each stage's part is at most
   for (const char* name : {"interleaved-1f1b", "zb-v", "dualpipe-v"}) {
     const Question question =
         ask(profile, {.stage_count = 3, .global_batch = 7, .schedules = {name}});
-    for (const auto& basis : cost_bases(question, 3)) {
-      const Candidate candidate = offer(question, basis, 3).candidates.front();
+    for (const Size& size : sizes_of(question)) {
+      const Candidate candidate = offer(question, make_basis(question, size)).candidates.front();
       const Cut cut{0, 2, 3, 5, 6, 9, 10};
       const std::vector<Bytes> needed = candidate.memory(cut);
       const Evaluation evaluation = candidate.evaluate(cut);
@@ -139,9 +138,8 @@ TEST_CASE("step bound: never above the simulated step") {
                                       .global_batch = 1 + static_cast<int>(random() % 20)});
     question.schedules = {"naive", "gpipe", "1f1b", "zb-h1"};
     question.schedules.push_back(schedule_names()[random() % schedule_names().size()]);
-    const int rank_count = question.rank_counts.front();
-    for (const auto& basis : cost_bases(question, rank_count)) {
-      for (const Candidate& candidate : offer(question, basis, rank_count).candidates) {
+    for (const Size& size : sizes_of(question)) {
+      for (const Candidate& candidate : offer(question, make_basis(question, size)).candidates) {
         const int stage_count = candidate.stage_count();
         Cut cut{0, 7};
         while (static_cast<int>(cut.size()) <= stage_count)
@@ -154,7 +152,8 @@ TEST_CASE("step bound: never above the simulated step") {
           CHECK(candidate.step_bound(stage, cut[at], cut[at + 1]).count() <= step_s * (1 + 1e-12));
           CHECK(candidate.prefix_bound(cut, stage + 1).count() <= step_s * (1 + 1e-12));
         }
-        CHECK(cheap_bound(*basis, rank_count).count() <= step_s * (1 + 1e-12));
+        CHECK(candidate.least_step().count() <= step_s * (1 + 1e-12));
+        CHECK(size.bound.count() <= step_s * (1 + 1e-12));
       }
     }
   }

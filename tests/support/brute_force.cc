@@ -51,18 +51,17 @@ bool keeps(const planner::PartitionOptions& options, const Cut& cut) {
 Seconds brute_force(const Profile& profile, const planner::PartitionOptions& options) {
   const planner::Question question = planner::ask(profile, options);
   Seconds best{std::numeric_limits<double>::infinity()};
-  for (const int rank_count : question.rank_counts) {
-    for (const auto& basis : cost_bases(question, rank_count)) {
-      for (const Candidate& candidate : offer(question, basis, rank_count).candidates) {
-        for_each_cut(basis->chain.layer_count(), candidate.stage_count(), [&](const Cut& cut) {
-          if (!keeps(options, cut)) return;
-          const planner::Evaluation evaluation = candidate.evaluate(cut);
-          for (std::size_t rank = 0; rank < evaluation.memory.size(); ++rank) {
-            if (evaluation.memory[rank].total() > candidate.allowed()[rank]) return;
-          }
-          best = std::min(best, evaluation.step);
-        });
-      }
+  for (const planner::Size& size : sizes_of(question)) {
+    for (const Candidate& candidate : offer(question, make_basis(question, size)).candidates) {
+      const int layer_count = candidate.basis().chain().layer_count();
+      for_each_cut(layer_count, candidate.stage_count(), [&](const Cut& cut) {
+        if (!keeps(options, cut)) return;
+        const planner::Evaluation evaluation = candidate.evaluate(cut);
+        for (std::size_t rank = 0; rank < evaluation.memory.size(); ++rank) {
+          if (evaluation.memory[rank].total() > candidate.allowed()[rank]) return;
+        }
+        best = std::min(best, evaluation.step);
+      });
     }
   }
   return best;

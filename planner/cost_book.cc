@@ -1,0 +1,42 @@
+#include "planner/cost_book.h"
+
+#include <algorithm>
+
+namespace ppplan::planner {
+
+CostBook::CostBook(const Profile& profile, std::int64_t sequence, int devices_per_node)
+    : profile_(profile), sequence_(sequence), per_node_(devices_per_node), network_(profile) {}
+
+/// More busy devices than were measured make no difference.
+CostBook::TableKey CostBook::key(const Sharding& sharding, std::int64_t chunk,
+                                 int device_count) const {
+  const int measured = std::max(1, static_cast<int>(profile_.devices.size()));
+  return {sharding, chunk, std::min(device_count, measured)};
+}
+
+const CostTable& CostBook::table(const Sharding& sharding, std::int64_t chunk, int device_count) {
+  std::unique_ptr<CostTable>& table = tables_[key(sharding, chunk, device_count)];
+  if (!table) {
+    const Geometry geometry({.sharding = sharding}, 1, per_node_);
+    const RowChoice rows{sequence_, sharding, chunk, device_count};
+    table = std::make_unique<CostTable>(profile_, rows, network_, geometry);
+  }
+  return *table;
+}
+
+std::shared_ptr<const ChainCosts> CostBook::chain(const Layout& layout, int rank_count,
+                                                  std::int64_t chunk,
+                                                  const std::vector<int>& class_sizes) {
+  const int device_count = layout.device_count() * rank_count;
+  const Replicas replicas{Geometry(layout, rank_count, per_node_).replicas(), layout.data_sharding};
+  const ChainKey chain_key{key(layout.sharding, chunk, device_count), class_sizes,
+                           replicas.group.devices, replicas.group.per_node, replicas.sharding};
+  std::shared_ptr<const ChainCosts>& chain = chains_[chain_key];
+  if (!chain) {
+    chain = std::make_shared<const ChainCosts>(
+        profile_, table(layout.sharding, chunk, device_count), class_sizes, network_, replicas);
+  }
+  return chain;
+}
+
+}  // namespace ppplan::planner
