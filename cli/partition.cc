@@ -9,11 +9,13 @@
 #include "reports/documents/graph_profile.h"
 #include "reports/documents/plan.h"
 #include "reports/documents/profile.h"
+#include "reports/documents/scalar.h"
 #include "reports/render/plan_view.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -39,15 +41,37 @@ struct Arguments {
   std::optional<std::int64_t> global_batch;
   std::optional<int> micro_batch;
   std::optional<std::int64_t> sequence;
+  std::optional<int> tensor_parallel;
+  std::optional<int> data_parallel;
+  std::string data_sharding;
+  std::string recompute;
+  std::optional<std::int64_t> recompute_chunk;
+  std::string reserve;
   bool json = false;
   GraphQuestion graph;
   LengthsQuestion lengths;
 };
 
-Bytes memory_limit(const std::string& text) {
-  if (const std::optional<Bytes> limit = parse_bytes(text)) return *limit;
-  throw Error(Failure::kBadInput, fmt::format("--memory: expected a size, found '{:.60}'", text),
-              "give a rank's limit with its unit, such as 8GiB or 512MiB");
+Bytes size_of(const char* flag, const std::string& text) {
+  if (const std::optional<Bytes> size = parse_bytes(text)) return *size;
+  throw Error(Failure::kBadInput, fmt::format("{}: expected a size, found '{:.60}'", flag, text),
+              "give a rank's bytes with their unit, such as 8GiB or 512MiB");
+}
+
+template <typename T>
+T word_of(const char* flag, const std::string& text, const std::vector<std::string>& words) {
+  const auto found = std::ranges::find(words, text);
+  if (found != words.end()) return static_cast<T>(found - words.begin());
+  throw Error(Failure::kBadInput,
+              fmt::format("{}: expected {}, found '{:.60}'", flag, fmt::join(words, ", "), text));
+}
+
+int device_count_of(const std::string& text) {
+  const std::optional<std::int64_t> count = to_integer(text);
+  if (count && *count >= 1 && *count <= 65'536) return static_cast<int>(*count);
+  throw Error(Failure::kBadInput,
+              fmt::format("--devices: expected a number from 1 to 65536, found '{:.60}'", text),
+              "AxB goes with --rules only");
 }
 
 /// "7=1" or "0-3=0".
@@ -80,7 +104,22 @@ planner::PartitionOptions options_of(const Arguments& arguments) {
                                     .virtual_count = arguments.virtual_count,
                                     .layer_counts = arguments.layer_counts};
   for (const std::string& pin : arguments.pins) options.pins.push_back(pin_of(pin));
-  if (!arguments.memory.empty()) options.memory = memory_limit(arguments.memory);
+  if (!arguments.memory.empty()) options.memory = size_of("--memory", arguments.memory);
+  if (!arguments.reserve.empty()) options.reserve = size_of("--reserve", arguments.reserve);
+  if (!arguments.graph.devices.empty()) {
+    options.device_count = device_count_of(arguments.graph.devices);
+  }
+  options.tensor_parallel = arguments.tensor_parallel;
+  options.data_parallel = arguments.data_parallel;
+  options.recompute_chunk = arguments.recompute_chunk;
+  if (!arguments.data_sharding.empty()) {
+    options.data_sharding =
+        word_of<DataSharding>("--shard", arguments.data_sharding, {"none", "optimizer"});
+  }
+  if (!arguments.recompute.empty()) {
+    options.recompute =
+        word_of<Recompute>("--recompute", arguments.recompute, {"none", "selective", "full"});
+  }
   if (!arguments.schedules.empty()) {
     options.schedules = arguments.schedules;
   } else if (arguments.virtual_count && *arguments.virtual_count > 1) {
@@ -130,7 +169,10 @@ void require_one_question(const Arguments& arguments) {
                            arguments.sequence || arguments.virtual_count ||
                            !arguments.schedules.empty() || !arguments.pins.empty() ||
                            !arguments.layer_counts.empty() || !arguments.output.empty() ||
-                           !arguments.lengths.file.empty();
+                           !arguments.lengths.file.empty() ||
+                           arguments.tensor_parallel || arguments.data_parallel ||
+                           !arguments.data_sharding.empty() || !arguments.recompute.empty() ||
+                           arguments.recompute_chunk || !arguments.reserve.empty();
   if (!plan_option) return;
   throw Error(Failure::kBadInput,
               "--rules goes with --devices, --bandwidth, --memory, --cpus, --no-replication and "
@@ -147,7 +189,7 @@ void run(const Arguments& arguments, Shell& shell) {
   const std::string text = read_file(arguments.profile);
   if (!arguments.graph.rules.empty()) {
     std::optional<Bytes> memory;
-    if (!arguments.memory.empty()) memory = memory_limit(arguments.memory);
+    if (!arguments.memory.empty()) memory = size_of("--memory", arguments.memory);
     return partition_graph(text, arguments.profile, arguments.graph, memory, arguments.json, shell);
   }
   if (is_graph_profile(text)) {
@@ -171,7 +213,7 @@ void run(const Arguments& arguments, Shell& shell) {
     report_infeasible(*infeasible);
   }
   auto planned = std::get<planner::Planned>(std::move(answer));
-  if (planned.plan.ranks.size() > profile.devices.size()) {
+  if (!profile.cluster && planned.plan.ranks.size() > profile.devices.size()) {
     shell.progress()->note(
         fmt::format("note: the profile has {} devices; further ranks are taken to be like its last",
                     profile.devices.size()));
@@ -225,6 +267,24 @@ void add_partition(CLI::App& app, Shell& shell) {
   verb->add_option("--memory", arguments->memory,
                    "What one rank may use; not given: its device's memory in the profile")
       ->option_text("SIZE");
+  verb->add_option("--reserve", arguments->reserve,
+                   "Of that, keep so much free on every rank: fragmentation, libraries")
+      ->option_text("SIZE");
+  verb->add_option("--tensor-parallel", arguments->tensor_parallel,
+                   "Devices that share each layer; not given: every degree the profile has")
+      ->option_text("T");
+  verb->add_option("--data-parallel", arguments->data_parallel,
+                   "Pipelines side by side; not given: as many as there are devices for")
+      ->option_text("D");
+  verb->add_option("--shard", arguments->data_sharding,
+                   "Divide among pipelines: none, or the optimizer; not given: the better one")
+      ->option_text("WHAT");
+  verb->add_option("--recompute", arguments->recompute,
+                   "The most a layer may recompute: none, selective (attention), full [full]")
+      ->option_text("WHAT");
+  verb->add_option("--recompute-chunk-size", arguments->recompute_chunk,
+                   "Tokens a piece of recomputing; 0: all at once; not given: the best")
+      ->option_text("TOKENS");
   verb->add_option("--schedule", arguments->schedules,
                    "Allow this schedule only, or 'synthesized': an order made for the plan's own "
                    "times; may be repeated. Not given: 1f1b, gpipe, naive")

@@ -163,7 +163,6 @@ Found find_pipedream(const GraphProfile& profile, const GraphQuestion& question,
 
 const char* GraphQuestion::option_without_rules() const {
   if (!rules.empty()) return nullptr;
-  if (!devices.empty()) return "--devices";
   if (!bandwidth.empty()) return "--bandwidth";
   if (cpus) return "--cpus";
   return no_replication ? "--no-replication" : nullptr;
@@ -174,7 +173,8 @@ void add_graph_options(CLI::App& verb, GraphQuestion& question) {
                   "Cut a graph (of 'ppplan import') as this planner would: pipedream, max-load")
       ->option_text("RULES");
   verb.add_option("--devices", question.devices,
-                  "With --rules: devices, or AxB for A in each of B machines (pipedream)")
+                  "Devices in all, over every layout; not given: the profile's cluster, or one "
+                  "pipeline. With --rules: devices, or AxB for A in each of B machines")
       ->option_text("N");
   verb.add_option("--bandwidth", question.bandwidth,
                   "With --rules: bytes a second between devices; A,B inside and between machines")

@@ -32,7 +32,7 @@ struct CostBasis {
   std::int64_t recompute_chunk = 0;
   Recompute most_recompute = Recompute::kFull;  ///< that is allowed
   BatchSplit batch;                             ///< of one pipeline
-  std::shared_ptr<const ChainCosts> costs;
+  ChainCosts costs;
   Geometry geometry;
   std::vector<double> slowdown;      ///< by rank, of its device against the measured one
   std::vector<std::string> devices;  ///< by rank: names
@@ -40,7 +40,7 @@ struct CostBasis {
   Seconds call_overhead{0};
   Seconds step_overhead{0};
 
-  [[nodiscard]] const ChainCosts& chain() const { return *costs; }
+  [[nodiscard]] const ChainCosts& chain() const { return costs; }
   [[nodiscard]] int device_count() const { return layout.device_count() * rank_count; }
 };
 

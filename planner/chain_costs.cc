@@ -84,50 +84,54 @@ ChainCosts::ClassSums ChainCosts::sum_class(const Profile& profile, const CostTa
           .own_backward_peak = std::move(own_backward_peak)};
 }
 
-ChainCosts::ChainCosts(const Profile& profile, const CostTable& costs,
-                       const std::vector<int>& class_sizes, const Network& network,
-                       const Replicas& replicas)
-    : layer_count_(static_cast<int>(profile.model.layers.size())),
-      network_(network),
-      replicas_(replicas),
-      parameters_{Bytes{0}},
-      gradients_{Bytes{0}},
-      optimizer_state_{Bytes{0}},
-      optimizer_{Seconds(0)},
-      shared_(shared_tensors(profile, costs, network)) {
-  for (const int size : class_sizes) {
-    for (std::size_t option = 0; option < kRecomputeCount; ++option) {
-      sums_.push_back(sum_class(profile, costs, size, static_cast<Recompute>(option)));
-    }
-  }
-  for (std::size_t index = 0; index < class_sizes.size(); ++index) {
-    Bytes least = boundary(1, static_cast<int>(index));
-    for (int at = 2; at < layer_count_; ++at) {
-      least = std::min(least, boundary(at, static_cast<int>(index)));
-    }
-    least_boundary_.push_back(least);
-  }
-  number_alike(profile.model);
-  for (const Layer& layer : profile.model.layers) {
-    const OptimizerCost& cost = costs.optimizer(layer.kind);
-    append_sum(parameters_, cost.parameters);
-    append_sum(gradients_, layer.frozen ? Bytes{0} : cost.gradients);
-    append_sum(optimizer_state_, layer.frozen ? Bytes{0} : cost.optimizer_state);
-    append_sum(optimizer_, layer.frozen ? Seconds(0) : cost.step.median);
-  }
-}
+namespace {
 
 /// Layers that share a tensor are like no other.
-void ChainCosts::number_alike(const Model& model) {
+std::vector<int> number_alike(const Model& model, const std::vector<SharedTensor>& shared) {
   const auto kind_count = static_cast<int>(model.kinds.size());
+  std::vector<int> alike;
   for (const Layer& layer : model.layers) {
-    alike_.push_back(layer.kind + (layer.frozen ? kind_count : 0));
+    alike.push_back(layer.kind + (layer.frozen ? kind_count : 0));
   }
   int next = 2 * kind_count;
-  for (const SharedTensor& tensor : shared_) {
-    for (const int layer : tensor.layers) alike_[index_of(layer)] = next++;
+  for (const SharedTensor& tensor : shared) {
+    for (const int layer : tensor.layers) alike[index_of(layer)] = next++;
   }
+  return alike;
 }
+
+}  // namespace
+
+ChainCosts::Sums ChainCosts::sum_all(const Profile& profile, const CostTable& costs,
+                                     const std::vector<int>& class_sizes,
+                                     const Network& network) {
+  Sums sums;
+  sums.layer_count = static_cast<int>(profile.model.layers.size());
+  for (const int size : class_sizes) {
+    for (std::size_t option = 0; option < kRecomputeCount; ++option) {
+      sums.classes.push_back(sum_class(profile, costs, size, static_cast<Recompute>(option)));
+    }
+    const std::vector<Bytes>& output = sums.classes[sums.classes.size() - kRecomputeCount].output;
+    Bytes least = sums.layer_count > 1 ? output[1] : Bytes{0};
+    for (int at = 2; at < sums.layer_count; ++at) least = std::min(least, between(output, at - 1, at));
+    sums.least_boundary.push_back(least);
+  }
+  for (const Layer& layer : profile.model.layers) {
+    const OptimizerCost& cost = costs.optimizer(layer.kind);
+    append_sum(sums.parameters, cost.parameters);
+    append_sum(sums.gradients, layer.frozen ? Bytes{0} : cost.gradients);
+    append_sum(sums.optimizer_state, layer.frozen ? Bytes{0} : cost.optimizer_state);
+    append_sum(sums.optimizer, layer.frozen ? Seconds(0) : cost.step.median);
+  }
+  sums.shared = shared_tensors(profile, costs, network);
+  sums.alike = number_alike(profile.model, sums.shared);
+  return sums;
+}
+
+ChainCosts::ChainCosts(const Profile& profile, const CostTable& costs,
+                       const std::vector<int>& class_sizes, const Network& network)
+    : sums_(std::make_shared<const Sums>(sum_all(profile, costs, class_sizes, network))),
+      network_(network) {}
 
 Seconds ChainCosts::forward(int first, int last, int class_index) const {
   return between(of(class_index).forward, first, last);
@@ -146,18 +150,18 @@ Seconds ChainCosts::backward_input(int first, int last, int class_index) const {
 }
 
 Bytes ChainCosts::boundary(int at, int class_index) const {
-  if (at == 0 || at == layer_count_) return Bytes{0};
+  if (at == 0 || at == layer_count()) return Bytes{0};
   return between(of(class_index).output, at - 1, at);
 }
 
 Seconds ChainCosts::transfer(int at, int class_index, LinkScope scope) const {
-  if (at == 0 || at == layer_count_) return Seconds(0);
+  if (at == 0 || at == layer_count()) return Seconds(0);
   return network_.hop(scope, boundary(at, class_index));
 }
 
 Seconds ChainCosts::least_transfer(int class_index, LinkScope scope) const {
-  if (layer_count_ < 2) return Seconds(0);
-  return network_.hop(scope, least_boundary_[index_of(class_index)]);
+  if (layer_count() < 2) return Seconds(0);
+  return network_.hop(scope, sums_->least_boundary[index_of(class_index)]);
 }
 
 Seconds ChainCosts::added(int layer, Recompute recompute) const {
@@ -220,10 +224,10 @@ StaticMemory ChainCosts::static_memory(int first, int last) const {
 }
 
 StaticMemory ChainCosts::static_memory(std::span<const LayerRun> runs) const {
-  StaticMemory memory{.parameters = between(parameters_, runs),
-                      .gradients = between(gradients_, runs),
-                      .optimizer_state = between(optimizer_state_, runs)};
-  for (const SharedTensor& tensor : shared_) {
+  StaticMemory memory{.parameters = between(sums_->parameters, runs),
+                      .gradients = between(sums_->gradients, runs),
+                      .optimizer_state = between(sums_->optimizer_state, runs)};
+  for (const SharedTensor& tensor : sums_->shared) {
     const int spare = spare_users(tensor, runs);
     memory.parameters -= tensor.parameters * spare;
     memory.gradients -= tensor.gradients * spare;
@@ -241,8 +245,8 @@ Seconds ChainCosts::optimizer(int first, int last) const {
 }
 
 Seconds ChainCosts::optimizer(std::span<const LayerRun> runs) const {
-  Seconds time = between(optimizer_, runs);
-  for (const SharedTensor& tensor : shared_) {
+  Seconds time = between(sums_->optimizer, runs);
+  for (const SharedTensor& tensor : sums_->shared) {
     time -= tensor.optimizer * spare_users(tensor, runs);
   }
   if (replicas_.sharding != DataSharding::kNone) time /= replicas_.group.devices;
@@ -252,7 +256,7 @@ Seconds ChainCosts::optimizer(std::span<const LayerRun> runs) const {
 std::vector<Seconds> ChainCosts::reduction(const Cut& cut,
                                            const std::vector<int>& rank_of_stage) const {
   std::vector<Seconds> time(index_of(*std::ranges::max_element(rank_of_stage)) + 1, Seconds(0));
-  for (const SharedTensor& tensor : shared_) {
+  for (const SharedTensor& tensor : sums_->shared) {
     std::set<int> holders;
     for (std::size_t stage = 0; stage + 1 < cut.size(); ++stage) {
       if (tensor.users(cut[stage], cut[stage + 1]) > 0) holders.insert(rank_of_stage[stage]);
@@ -284,12 +288,12 @@ Seconds ChainCosts::replica_reduction(const StaticMemory& kept) const {
 
 Seconds ChainCosts::least_reduction(int first, int last) const {
   Seconds least{0};
-  for (const SharedTensor& tensor : shared_) {
+  for (const SharedTensor& tensor : sums_->shared) {
     const auto crosses = [&](int at) {
       return tensor.layers.front() < at && at <= tensor.layers.back();
     };
-    const bool reaches_end = tensor.layers.back() == layer_count_ - 1;
-    if (crosses(first) || (reaches_end && crosses(last) && last < layer_count_)) {
+    const bool reaches_end = tensor.layers.back() == layer_count() - 1;
+    if (crosses(first) || (reaches_end && crosses(last) && last < layer_count())) {
       least = std::max(least, tensor.transfer);
     }
   }

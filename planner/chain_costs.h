@@ -11,6 +11,7 @@
 #include "reports/documents/plan.h"
 #include "reports/documents/profile.h"
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -58,13 +59,21 @@ class ChainCosts {
   /// Of micro-batches of these sizes (samples), by class.
   /// Precondition: every one is within costs.micro_batches().
   ChainCosts(const Profile& profile, const CostTable& costs, const std::vector<int>& class_sizes,
-             const Network& network, const Replicas& replicas);
-  /// Without replicas.
+             const Network& network);
   ChainCosts(const Profile& profile, const CostTable& costs, const BatchSplit& batch)
-      : ChainCosts(profile, costs, batch.class_size, Network(profile), {}) {}
+      : ChainCosts(profile, costs, batch.class_size, Network(profile)) {}
 
-  [[nodiscard]] int layer_count() const { return layer_count_; }
-  [[nodiscard]] int class_count() const { return static_cast<int>(sums_.size() / kRecomputeCount); }
+  /// The same layers where each is held by several devices. O(1).
+  [[nodiscard]] ChainCosts replicated(const Replicas& replicas) const {
+    ChainCosts costs = *this;
+    costs.replicas_ = replicas;
+    return costs;
+  }
+
+  [[nodiscard]] int layer_count() const { return sums_->layer_count; }
+  [[nodiscard]] int class_count() const {
+    return static_cast<int>(sums_->classes.size() / kRecomputeCount);
+  }
 
   /// Sums of the layers' times for a micro-batch of a class. The per-call overhead is not in them.
   [[nodiscard]] Seconds forward(int first, int last, int class_index) const;
@@ -83,7 +92,7 @@ class ChainCosts {
   /// Whether recomputing so changes anything about a layer.
   [[nodiscard]] bool offers(int layer, Recompute recompute) const;
   /// A number that equal layers (of one kind, frozen alike, sharing no tensor) share.
-  [[nodiscard]] int alike(int layer) const { return alike_[static_cast<std::size_t>(layer)]; }
+  [[nodiscard]] int alike(int layer) const { return sums_->alike[static_cast<std::size_t>(layer)]; }
 
   /// The simulator's view of the stage, without its transfers. Memory is composed layer by layer,
   /// by the conventions of Measurement: a layer's `saved` holds its input where it keeps it, never
@@ -127,25 +136,31 @@ class ChainCosts {
     std::vector<Bytes> own_backward_peak;  ///< [layer]
   };
 
+  /// What does not depend on replicas.
+  struct Sums {
+    int layer_count = 0;
+    std::vector<ClassSums> classes;     ///< [class][recompute]
+    std::vector<Bytes> least_boundary;  ///< [class]: between any two layers
+    std::vector<int> alike;             ///< [layer]
+    std::vector<Bytes> parameters{Bytes{0}}, gradients{Bytes{0}},
+        optimizer_state{Bytes{0}};  ///< prefix sums, every copy counted
+    std::vector<Seconds> optimizer{Seconds(0)};
+    std::vector<SharedTensor> shared;
+  };
+
   static ClassSums sum_class(const Profile& profile, const CostTable& costs, int micro_batch,
                              Recompute recompute);
-  [[nodiscard]] const ClassSums& of(int class_index, Recompute recompute = Recompute::kNone) const {
-    return sums_[static_cast<std::size_t>(class_index) * kRecomputeCount +
-                 static_cast<std::size_t>(recompute)];
+  static Sums sum_all(const Profile& profile, const CostTable& costs,
+                      const std::vector<int>& class_sizes, const Network& network);
+  [[nodiscard]] const ClassSums& of(int class_index,
+                                    Recompute recompute = Recompute::kNone) const {
+    return sums_->classes[static_cast<std::size_t>(class_index) * kRecomputeCount +
+                          static_cast<std::size_t>(recompute)];
   }
 
-  void number_alike(const Model& model);
-
-  int layer_count_;
-  std::vector<Bytes> least_boundary_;  ///< [class]: between any two layers
-  std::vector<ClassSums> sums_;        ///< [class][recompute]
-  std::vector<int> alike_;
+  std::shared_ptr<const Sums> sums_;
   Network network_;
   Replicas replicas_;
-  std::vector<Bytes> parameters_, gradients_,
-      optimizer_state_;  ///< prefix sums, every copy counted
-  std::vector<Seconds> optimizer_;
-  std::vector<SharedTensor> shared_;
 };
 
 }  // namespace ppplan::planner

@@ -24,19 +24,17 @@ const CostTable& CostBook::table(const Sharding& sharding, std::int64_t chunk, i
   return *table;
 }
 
-std::shared_ptr<const ChainCosts> CostBook::chain(const Layout& layout, int rank_count,
-                                                  std::int64_t chunk,
-                                                  const std::vector<int>& class_sizes) {
+ChainCosts CostBook::chain(const Layout& layout, int rank_count, std::int64_t chunk,
+                           const std::vector<int>& class_sizes) {
   const int device_count = layout.device_count() * rank_count;
-  const Replicas replicas{Geometry(layout, rank_count, per_node_).replicas(), layout.data_sharding};
-  const ChainKey chain_key{key(layout.sharding, chunk, device_count), class_sizes,
-                           replicas.group.devices, replicas.group.per_node, replicas.sharding};
-  std::shared_ptr<const ChainCosts>& chain = chains_[chain_key];
-  if (!chain) {
-    chain = std::make_shared<const ChainCosts>(
-        profile_, table(layout.sharding, chunk, device_count), class_sizes, network_, replicas);
+  const ChainKey chain_key{key(layout.sharding, chunk, device_count), class_sizes};
+  auto known = chains_.find(chain_key);
+  if (known == chains_.end()) {
+    const CostTable& costs = table(layout.sharding, chunk, device_count);
+    known = chains_.emplace(chain_key, ChainCosts(profile_, costs, class_sizes, network_)).first;
   }
-  return chain;
+  return known->second.replicated(
+      {Geometry(layout, rank_count, per_node_).replicas(), layout.data_sharding});
 }
 
 }  // namespace ppplan::planner

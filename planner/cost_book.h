@@ -22,12 +22,12 @@ class CostBook {
   const CostTable& table(const Sharding& sharding, std::int64_t chunk, int device_count);
 
   /// Of micro-batches of these sizes, by class.
-  std::shared_ptr<const ChainCosts> chain(const Layout& layout, int rank_count, std::int64_t chunk,
-                                          const std::vector<int>& class_sizes);
+  ChainCosts chain(const Layout& layout, int rank_count, std::int64_t chunk,
+                   const std::vector<int>& class_sizes);
 
  private:
   using TableKey = std::tuple<Sharding, std::int64_t, int>;
-  using ChainKey = std::tuple<TableKey, std::vector<int>, int, int, DataSharding>;
+  using ChainKey = std::tuple<TableKey, std::vector<int>>;
 
   [[nodiscard]] TableKey key(const Sharding& sharding, std::int64_t chunk, int device_count) const;
 
@@ -36,7 +36,7 @@ class CostBook {
   int per_node_;
   Network network_;
   std::map<TableKey, std::unique_ptr<CostTable>> tables_;
-  std::map<ChainKey, std::shared_ptr<const ChainCosts>> chains_;
+  std::map<ChainKey, ChainCosts> chains_;
 };
 
 }  // namespace ppplan::planner

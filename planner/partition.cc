@@ -5,6 +5,7 @@
 #include "planner/infeasible.h"
 #include "planner/plan_writer.h"
 #include "planner/question.h"
+#include "planner/size_search.h"
 #include "planner/synthesized_plan.h"
 #include "planner/verdict.h"
 
@@ -22,52 +23,6 @@ namespace {
 
 /// Simulated actions that a search may spend: some tenths of a second.
 constexpr std::int64_t kSearchBudget = 20'000'000;
-/// Candidates whose bound is beyond this many times the best known step are not looked at.
-constexpr double kInterest = 1.5;
-
-/// The fullest rank's need, for ties.
-Bytes peak_of(const Candidate& candidate, const Cut& cut) {
-  return std::ranges::max(candidate.memory(cut));
-}
-
-void sort_best_first(std::span<Priced> priced) {
-  std::ranges::stable_sort(
-      priced, {}, [](const Priced& one) { return std::tuple(!one.fits, one.step, one.peak); });
-}
-
-/// Prices every candidate with a nearly balanced cut. Throws Error(kBadInput) when no schedule
-/// serves any size.
-std::vector<Priced> price_all(const Question& question, SearchCounts& counts) {
-  std::vector<Priced> priced;
-  Seconds best{kUnreachable};
-  std::optional<Error> refusal;
-  for (const Size& size : sizes_of(question)) {
-    if (size.bound >= kInterest * best) {
-      counts.candidate_count += static_cast<int>(question.schedules.size());
-      counts.excluded_count += static_cast<int>(question.schedules.size());
-      continue;
-    }
-    Offer offered = offer(question, make_basis(question, size));
-    if (offered.refusal) refusal = offered.refusal;
-    for (Candidate& candidate : offered.candidates) {
-      ++counts.candidate_count;
-      ++counts.simulated_count;
-      auto kept = std::make_shared<const Candidate>(std::move(candidate));
-      const std::optional<Cut> fitting = fitting_cut(*kept);
-      const Cut cut = fitting ? *fitting : balanced_cut(*kept);
-      priced.push_back({.candidate = kept,
-                        .cut = cut,
-                        .step = kept->step(cut),
-                        .peak = peak_of(*kept, cut),
-                        .fits = fitting.has_value()});
-      if (fitting) best = std::min(best, priced.back().step);
-    }
-  }
-  if (priced.empty()) throw *refusal;
-  sort_best_first(priced);
-  return priced;
-}
-
 /// Searches the candidates' cuts, the most promising first, each only for what beats the best
 /// known.
 void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
@@ -89,6 +44,8 @@ void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
     one.step = best = Seconds(found.cost);
     one.peak = peak_of(candidate, one.cut);
   }
+  bound = std::min(bound, counts.left_out_bound);
+  counts.proven = counts.proven && counts.left_out_bound >= best;
   counts.bound = counts.proven ? best : bound;
   sort_best_first(priced);
 }
@@ -99,9 +56,11 @@ Seconds lower_bound(const Question& question, std::span<const Priced> priced, Se
   const bool several_stages = std::ranges::any_of(
       priced, [](const Priced& one) { return !one.candidate->one_stage_a_rank(); });
   Seconds least = step;
-  for (const Size& size : sizes_of(question)) {
+  const std::vector<Size> sizes = sizes_of(question);
+  const bool many = sizes.size() > kFewSizes;
+  for (const Size& size : sizes) {
     if (size.bound >= least) break;
-    if (several_stages) return size.bound;
+    if (several_stages || many) return size.bound;
     const auto basis = make_basis(question, size);
     const ChainCosts& chain = basis->chain();
     std::vector<int> ranks(static_cast<std::size_t>(basis->rank_count));
@@ -135,13 +94,13 @@ std::optional<Seconds> best_pipeline(const std::vector<Priced>& priced) {
 std::vector<Priced> find_plans(const Question& question, SearchCounts& counts) {
   std::vector<Priced> priced;
   if (!question.schedules.empty()) {
-    priced = price_all(question, counts);
+    priced = price_sizes(question, counts);
     search_cuts(priced, counts);
   }
   if (question.drafts.empty()) return priced;
   Question drafted = question;
   drafted.schedules = question.drafts;
-  std::vector<Priced> drafts = price_all(drafted, counts);
+  std::vector<Priced> drafts = price_sizes(drafted, counts);
   search_cuts(drafts, counts);
   for (Priced& made : synthesized(drafts)) priced.push_back(std::move(made));
   sort_best_first(priced);

@@ -8,6 +8,7 @@
 #include "reports/documents/profile.h"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,10 +57,13 @@ struct PartitionOptions {
   Bytes reserve{0};
 };
 
-/// How the plan was found. A candidate is a number of stages, a micro-batch size and a schedule.
+/// How the plan was found. A candidate is a layout, a micro-batch size, a size of
+/// recomputed pieces and a schedule.
 struct SearchCounts {
   int candidate_count = 0;
   int excluded_count = 0;            ///< by their lower bound, without a search for their best cut
+  int left_out_count = 0;            ///< of very many: not promising enough to be searched
+  Seconds left_out_bound{std::numeric_limits<double>::infinity()};  ///< none of those is faster
   std::int64_t simulated_count = 0;  ///< whole cuts
   bool proven = false;               ///< no cut of any candidate is faster
   Seconds bound{0};                  ///< none is faster than this; the plan's step where proven

@@ -479,9 +479,9 @@ Seconds cheap_bound(const Question& question, const Size& size) {
   const std::int64_t batch = question.global_batch / size.shape.layout.data_parallel;
   std::vector<int> classes{size.micro_batch};
   if (batch % size.micro_batch != 0) classes.push_back(static_cast<int>(batch % size.micro_batch));
-  const auto chain =
+  const ChainCosts chain =
       question.book->chain(size.shape.layout, size.shape.rank_count, size.chunk, classes);
-  return cheap_bound(question, size.shape, *chain, static_cast<int>(batch / size.micro_batch));
+  return cheap_bound(question, size.shape, chain, static_cast<int>(batch / size.micro_batch));
 }
 
 std::vector<Size> sizes_of(const Question& question, const PipelineShape& shape) {
@@ -516,6 +516,12 @@ std::vector<Size> sizes_of(const Question& question) {
   if (sizes.empty()) throw *refusal;
   std::ranges::stable_sort(sizes, {}, &Size::bound);
   return sizes;
+}
+
+Bytes allowed_memory(const Question& question) {
+  Bytes most{0};
+  for (const Device& device : question.profile->devices) most = std::max(most, device.memory);
+  return question.memory.value_or(most) - question.reserve;
 }
 
 std::shared_ptr<const CostBasis> make_basis(const Question& question, const Size& size) {

@@ -77,6 +77,9 @@ std::vector<Size> sizes_of(const Question& question, const PipelineShape& shape)
 /// No plan of this size is faster, whatever the cut and schedule. O(1).
 Seconds cheap_bound(const Question& question, const Size& size);
 
+/// What the roomiest device allows a rank.
+Bytes allowed_memory(const Question& question);
+
 std::shared_ptr<const CostBasis> make_basis(const Question& question, const Size& size);
 
 /// The candidates of one basis, in the order of the question's schedules. One that cannot serve the

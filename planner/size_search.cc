@@ -1,0 +1,180 @@
+#include "planner/size_search.h"
+
+#include "planner/cut_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace ppplan::planner {
+namespace {
+
+/// Of more sizes so many are priced.
+constexpr int kPricedSizes = 120;
+/// Candidates whose bound is beyond this many times the best known step are not looked at: of few
+/// sizes the losers are of interest too.
+constexpr double kInterest = 1.5;
+
+/// What an option saves and adds, over all layers, for one micro-batch.
+struct OptionTotals {
+  double saved = 0.0;
+  double added = 0.0;
+  double workspace = 0.0;  ///< of the hungriest layer
+};
+
+OptionTotals totals(const ChainCosts& chain, Recompute recompute) {
+  const int layers = chain.layer_count();
+  OptionTotals sum;
+  for (int layer = 0; layer < layers; ++layer) {
+    const StageCost cost = chain.stage(layer, layer + 1, 0, {{layer, layer + 1, recompute}});
+    sum.saved += static_cast<double>(cost.saved.count);
+    sum.added += chain.added(layer, recompute).count();
+    sum.workspace = std::max(
+        sum.workspace, static_cast<double>(std::max(cost.forward_peak, cost.backward_peak).count));
+  }
+  return sum;
+}
+
+/// Added time for which `kept` bytes of a micro-batch's activations remain, mixing two options.
+double mixed(const OptionTotals& from, const OptionTotals& to, double kept) {
+  if (from.saved <= kept) return from.added;
+  if (to.saved > kept || to.saved >= from.saved) return kUnreachable;
+  const double share = (from.saved - kept) / (from.saved - to.saved);
+  return from.added + share * (to.added - from.added);
+}
+
+void count_excluded(const Question& question, SearchCounts& counts) {
+  counts.candidate_count += static_cast<int>(question.schedules.size());
+  counts.excluded_count += static_cast<int>(question.schedules.size());
+}
+
+/// Prices the candidates of one size.
+class Pricing {
+ public:
+  Pricing(const Question& question, SearchCounts& counts)
+      : question_(question), counts_(counts), best_(kUnreachable) {}
+
+  void price(const Size& size) {
+    Offer offered = offer(question_, make_basis(question_, size));
+    if (offered.refusal) refusal_ = offered.refusal;
+    for (Candidate& candidate : offered.candidates) {
+      ++counts_.candidate_count;
+      ++counts_.simulated_count;
+      auto kept = std::make_shared<const Candidate>(std::move(candidate));
+      const std::optional<Cut> fitting = fitting_cut(*kept);
+      const Cut cut = fitting ? *fitting : balanced_cut(*kept);
+      priced_.push_back({.candidate = kept,
+                         .cut = cut,
+                         .step = kept->step(cut),
+                         .peak = peak_of(*kept, cut),
+                         .fits = fitting.has_value()});
+      if (fitting) best_ = std::min(best_, priced_.back().step);
+    }
+  }
+
+  [[nodiscard]] Seconds best() const { return best_; }
+
+  std::vector<Priced> take() {
+    if (priced_.empty()) throw *refusal_;
+    sort_best_first(priced_);
+    return std::move(priced_);
+  }
+
+ private:
+  const Question& question_;
+  SearchCounts& counts_;
+  Seconds best_;
+  std::optional<Error> refusal_;
+  std::vector<Priced> priced_;
+};
+
+}  // namespace
+
+Bytes peak_of(const Candidate& candidate, const Cut& cut) {
+  return std::ranges::max(candidate.memory(cut));
+}
+
+void sort_best_first(std::span<Priced> priced) {
+  std::ranges::stable_sort(
+      priced, {}, [](const Priced& one) { return std::tuple(!one.fits, one.step, one.peak); });
+}
+
+Seconds estimate_step(const Question& question, const Size& size) {
+  const PipelineShape& shape = size.shape;
+  const ChainCosts chain = question.book->chain(shape.layout, shape.rank_count, size.chunk,
+                                                {size.micro_batch});
+  const int layers = chain.layer_count();
+  const int ranks = shape.rank_count;
+  const auto count = static_cast<int>(question.global_batch / shape.layout.data_parallel /
+                                      size.micro_batch);
+  const StaticMemory kept = chain.static_memory(0, layers);
+  const double allowed = static_cast<double>(allowed_memory(question).count);
+  const double room = allowed - static_cast<double>(kept.total().count) / ranks;
+  const OptionTotals none = totals(chain, Recompute::kNone);
+  OptionTotals selective = none;
+  OptionTotals full = none;
+  if (question.recompute >= Recompute::kSelective) selective = totals(chain, Recompute::kSelective);
+  if (question.recompute >= Recompute::kFull) full = totals(chain, Recompute::kFull);
+  const double work =
+      (chain.forward(0, layers, 0) + chain.least_backward(0, layers, 0)).count() / ranks +
+      2.0 * question.profile->call_overhead.count();
+  double slowest = 0.0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const double in_flight = std::min(count, ranks - rank);
+    const auto fits_in = [&](const OptionTotals& option) {
+      return (room - option.workspace) * ranks / in_flight;
+    };
+    const double added = std::min({mixed(none, full, fits_in(full)),
+                                   mixed(none, selective, fits_in(selective)),
+                                   mixed(selective, full, fits_in(full))});
+    slowest = std::max(slowest, work + added / ranks);
+  }
+  if (none.workspace > room && full.workspace > room) return Seconds(kUnreachable);
+  StaticMemory share = kept;
+  for (Bytes* bytes : {&share.parameters, &share.gradients}) bytes->count /= ranks;
+  const Seconds hops = 2.0 * (ranks - 1) * chain.least_transfer(0, LinkScope::kInside);
+  return Seconds(slowest * count + work * (ranks - 1)) + hops + chain.replica_reduction(share) +
+         chain.optimizer(0, layers) / ranks;
+}
+
+std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts) {
+  const std::vector<Size> sizes = sizes_of(question);
+  Pricing pricing(question, counts);
+  if (sizes.size() <= kFewSizes) {
+    for (const Size& size : sizes) {
+      if (size.bound < kInterest * pricing.best()) {
+        pricing.price(size);
+      } else {
+        count_excluded(question, counts);
+      }
+    }
+    return pricing.take();
+  }
+  std::vector<std::pair<Seconds, std::size_t>> order;
+  for (std::size_t at = 0; at < sizes.size(); ++at) {
+    order.emplace_back(estimate_step(question, sizes[at]), at);
+  }
+  std::ranges::sort(order);
+  int priced = 0;
+  for (const auto& [estimate, at] : order) {
+    const Size& size = sizes[at];
+    if (size.bound >= pricing.best()) {
+      count_excluded(question, counts);
+    } else if (priced < kPricedSizes) {
+      pricing.price(size);
+      ++priced;
+    } else {
+      counts.candidate_count += static_cast<int>(question.schedules.size());
+      counts.left_out_count += static_cast<int>(question.schedules.size());
+      counts.left_out_bound = std::min(counts.left_out_bound, size.bound);
+    }
+  }
+  return pricing.take();
+}
+
+}  // namespace ppplan::planner
