@@ -120,11 +120,7 @@ planner::PartitionOptions options_of(const Arguments& arguments) {
     options.recompute =
         word_of<Recompute>("--recompute", arguments.recompute, {"none", "selective", "full"});
   }
-  if (!arguments.schedules.empty()) {
-    options.schedules = arguments.schedules;
-  } else if (arguments.virtual_count && *arguments.virtual_count > 1) {
-    options.schedules = {"interleaved-1f1b", "looped-bfs"};
-  }
+  options.schedules = arguments.schedules;
   return options;
 }
 
@@ -165,14 +161,13 @@ void require_one_question(const Arguments& arguments) {
     throw Error(Failure::kBadInput, "--global-batch is required",
                 "give the samples of one step, such as --global-batch 64");
   }
-  const bool plan_option = arguments.global_batch || arguments.stages || arguments.micro_batch ||
-                           arguments.sequence || arguments.virtual_count ||
-                           !arguments.schedules.empty() || !arguments.pins.empty() ||
-                           !arguments.layer_counts.empty() || !arguments.output.empty() ||
-                           !arguments.lengths.file.empty() ||
-                           arguments.tensor_parallel || arguments.data_parallel ||
-                           !arguments.data_sharding.empty() || !arguments.recompute.empty() ||
-                           arguments.recompute_chunk || !arguments.reserve.empty();
+  const bool plan_option =
+      arguments.global_batch || arguments.stages || arguments.micro_batch || arguments.sequence ||
+      arguments.virtual_count || !arguments.schedules.empty() || !arguments.pins.empty() ||
+      !arguments.layer_counts.empty() || !arguments.output.empty() ||
+      !arguments.lengths.file.empty() || arguments.tensor_parallel || arguments.data_parallel ||
+      !arguments.data_sharding.empty() || !arguments.recompute.empty() ||
+      arguments.recompute_chunk || !arguments.reserve.empty();
   if (!plan_option) return;
   throw Error(Failure::kBadInput,
               "--rules goes with --devices, --bandwidth, --memory, --cpus, --no-replication and "
@@ -287,7 +282,8 @@ void add_partition(CLI::App& app, Shell& shell) {
       ->option_text("TOKENS");
   verb->add_option("--schedule", arguments->schedules,
                    "Allow this schedule only, or 'synthesized': an order made for the plan's own "
-                   "times; may be repeated. Not given: 1f1b, gpipe, naive")
+                   "times; may be repeated. Not given: 1f1b, gpipe, naive; of many devices 1f1b, "
+                   "interleaved-1f1b")
       ->option_text("NAME");
   verb->add_option("-o,--output", arguments->output, "Write the plan here; - is standard output")
       ->option_text("PLAN");

@@ -218,7 +218,8 @@ std::vector<RecomputeChoice> Candidate::recompute(const Cut& cut) const {
   std::vector<RecomputeChoice> choices(index_of(stage_count()));
   if (!recomputes_) return choices;
   if (!one_stage_a_rank()) {
-    for (int rank = 0; rank < rank_count(); ++rank) recompute_rank(rank, cut, choices);
+    ScheduleCosts all = costs(cut, choices);
+    for (int rank = 0; rank < rank_count(); ++rank) recompute_rank(rank, cut, all, choices);
     return choices;
   }
   for (int stage = 0; stage < stage_count(); ++stage) {
@@ -231,7 +232,8 @@ std::vector<RecomputeChoice> Candidate::recompute(const Cut& cut) const {
   return choices;
 }
 
-void Candidate::recompute_rank(int rank, const Cut& cut,
+/// `all`: costs of every stage; those of the rank are changed to what is chosen.
+void Candidate::recompute_rank(int rank, const Cut& cut, ScheduleCosts& all,
                                std::vector<RecomputeChoice>& choices) const {
   std::vector<std::size_t> stages;
   std::vector<LayerRun> runs;
@@ -241,21 +243,29 @@ void Candidate::recompute_rank(int rank, const Cut& cut,
     runs.push_back({cut[stage], cut[stage + 1]});
   }
   const Bytes kept = basis_->chain().static_memory(runs).total();
+  const auto fits = [&] {
+    return kept + memory_peak(schedule_, all, rank).total() <= basis_->allowed[index_of(rank)];
+  };
+  if (fits()) return;
   const RecomputeLadder ladder(basis_->chain(), runs, basis_->most_recompute);
-  const auto fits = [&](int rung) {
-    const std::vector<RecomputeChoice> rung_choices = ladder.at(rung);
-    for (std::size_t at = 0; at < stages.size(); ++at) choices[stages[at]] = rung_choices[at];
-    return kept + memory_peak(schedule_, costs(cut, choices), rank).total() <=
-           basis_->allowed[index_of(rank)];
+  const auto fits_at = [&](int rung) {
+    std::vector<RecomputeChoice> made = ladder.at(rung);
+    for (std::size_t at = 0; at < stages.size(); ++at) {
+      RecomputeChoice& choice = choices[stages[at]] = std::move(made[at]);
+      for (int index = 0; index < basis_->chain().class_count(); ++index) {
+        all.stages[stages[at]][index_of(index)] =
+            stage_cost(static_cast<int>(stages[at]), runs[at].first, runs[at].last, index, choice);
+      }
+    }
+    return fits();
   };
   int low = 0;
   int high = ladder.rung_count() - 1;
-  if (fits(0)) return;
   while (low + 1 < high) {
     const int middle = low + (high - low) / 2;
-    (fits(middle) ? high : low) = middle;
+    (fits_at(middle) ? high : low) = middle;
   }
-  fits(high);
+  fits_at(high);
 }
 
 StageCost Candidate::stage_cost(int stage, int first, int last, int class_index,

@@ -121,7 +121,8 @@ class Candidate {
                                           const std::vector<RecomputeChoice>& choices) const;
   [[nodiscard]] Fit find_fit(int stage, int first, int last) const;
   [[nodiscard]] const Fit& fit(int stage, int first, int last) const;
-  void recompute_rank(int rank, const Cut& cut, std::vector<RecomputeChoice>& choices) const;
+  void recompute_rank(int rank, const Cut& cut, ScheduleCosts& all,
+                      std::vector<RecomputeChoice>& choices) const;
   [[nodiscard]] Seconds step_bound(int stage, int first, int last,
                                    const RecomputeChoice& choice) const;
   [[nodiscard]] Seconds step_of(const Cut& cut, Seconds makespan) const;

@@ -103,8 +103,7 @@ std::vector<int> number_alike(const Model& model, const std::vector<SharedTensor
 }  // namespace
 
 ChainCosts::Sums ChainCosts::sum_all(const Profile& profile, const CostTable& costs,
-                                     const std::vector<int>& class_sizes,
-                                     const Network& network) {
+                                     const std::vector<int>& class_sizes, const Network& network) {
   Sums sums;
   sums.layer_count = static_cast<int>(profile.model.layers.size());
   for (const int size : class_sizes) {
@@ -113,7 +112,8 @@ ChainCosts::Sums ChainCosts::sum_all(const Profile& profile, const CostTable& co
     }
     const std::vector<Bytes>& output = sums.classes[sums.classes.size() - kRecomputeCount].output;
     Bytes least = sums.layer_count > 1 ? output[1] : Bytes{0};
-    for (int at = 2; at < sums.layer_count; ++at) least = std::min(least, between(output, at - 1, at));
+    for (int at = 2; at < sums.layer_count; ++at)
+      least = std::min(least, between(output, at - 1, at));
     sums.least_boundary.push_back(least);
   }
   for (const Layer& layer : profile.model.layers) {

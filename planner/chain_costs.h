@@ -152,8 +152,7 @@ class ChainCosts {
                              Recompute recompute);
   static Sums sum_all(const Profile& profile, const CostTable& costs,
                       const std::vector<int>& class_sizes, const Network& network);
-  [[nodiscard]] const ClassSums& of(int class_index,
-                                    Recompute recompute = Recompute::kNone) const {
+  [[nodiscard]] const ClassSums& of(int class_index, Recompute recompute = Recompute::kNone) const {
     return sums_->classes[static_cast<std::size_t>(class_index) * kRecomputeCount +
                           static_cast<std::size_t>(recompute)];
   }

@@ -181,8 +181,10 @@ CostTable::CostTable(const Profile& profile, const RowChoice& rows, const Networ
       RowFilter filter{kind, rows.sharding, static_cast<Recompute>(option), rows.recompute_chunk};
       Grid grid = grid_of(profile, filter, worker_count, priced);
       filter.chunk = 0;
-      if (grid.empty() && rows.recompute_chunk != 0) {
-        grid = grid_of(profile, filter, worker_count, priced);
+      if (rows.recompute_chunk != 0) {  // a piece as long as the micro-batch has no row of its own
+        for (const auto& [sequence, row] : grid_of(profile, filter, worker_count, priced)) {
+          for (const auto& [micro_batch, cost] : row) grid[sequence].try_emplace(micro_batch, cost);
+        }
       }
       if (grid.empty() && filter.recompute == Recompute::kNone)
         fail_missing("no measurements", name);
@@ -218,7 +220,7 @@ std::vector<std::int64_t> measured_sequences(const Profile& profile) {
 std::vector<int> measured_micro_batches(const Profile& profile) {
   std::set<int> sizes;
   for (const Measurement& row : profile.measurements) {
-    if (usable(row)) sizes.insert(row.micro_batch);
+    sizes.insert(row.micro_batch);
   }
   return {sizes.begin(), sizes.end()};
 }

@@ -23,53 +23,51 @@ MemoryForms::MemoryForms(const Schedule& schedule, std::span<const int> class_of
   const bool hands_on = apart(schedule, stage, stage + 1);
   const bool hands_back = apart(schedule, stage, stage - 1);
   const int rank = *rank_at(schedule, stage);
-  Form held{};                    // saved and pending multiples
-  std::vector<std::size_t> sent;  // what the action before sent
-  const auto record = [&](std::vector<std::size_t> running) {
+  constexpr std::size_t kNothing = SIZE_MAX;
+  Form held{};                  // saved and pending multiples
+  std::size_t sent = kNothing;  // what the action before sent
+  const auto record = [&](std::size_t running, std::size_t arrived) {
     Form form = held;
-    for (const std::size_t at : sent) ++form[at];
-    for (const std::size_t at : running) ++form[at];
+    for (const std::size_t at : {sent, running, arrived}) {
+      if (at != kNothing) ++form[at];
+    }
     keep(form);
   };
   for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
     if (is_communication(action.kind)) continue;
     if (action.stage != stage) {
-      sent.clear();
+      sent = kNothing;
       continue;
     }
     const int index = class_of_micro_batch[static_cast<std::size_t>(action.micro_batch)];
     assert(index < static_cast<int>(kMaxClasses));
-    const auto arrives = [&]() -> std::vector<std::size_t> {
-      if (stage + 1 == schedule.stage_count()) return {slot(kBackwardPeak, index)};
-      return {slot(kBackwardPeak, index), slot(kOutput, index)};
-    };
+    const std::size_t arrived =
+        stage + 1 == schedule.stage_count() ? kNothing : slot(kOutput, index);
     switch (action.kind) {
       case ActionKind::kForward:
-        record({slot(kForwardPeak, index)});
+        record(slot(kForwardPeak, index), kNothing);
         ++held[slot(kSaved, index)];
-        sent.clear();
-        if (hands_on) sent.push_back(slot(kOutput, index));
+        sent = hands_on ? slot(kOutput, index) : kNothing;
         break;
       case ActionKind::kBackward:
       case ActionKind::kBackwardInput:
-        record(arrives());
+        record(slot(kBackwardPeak, index), arrived);
         if (action.kind == ActionKind::kBackward) {
           --held[slot(kSaved, index)];
         } else {
           ++held[slot(kWeightPending, index)];
         }
-        sent.clear();
-        if (hands_back) sent.push_back(slot(kReceived, index));
+        sent = hands_back ? slot(kReceived, index) : kNothing;
         break;
       case ActionKind::kBackwardWeight:
-        record({});
+        record(kNothing, kNothing);
         --held[slot(kSaved, index)];
         --held[slot(kWeightPending, index)];
         break;
       default:
         continue;
     }
-    record({});
+    record(kNothing, kNothing);
   }
 }
 

@@ -33,8 +33,10 @@ struct PartitionOptions {
   /// A rank's limit; its device's when empty.
   std::optional<Bytes> memory = std::nullopt;
   /// Allowed ones: names of schedule_names, or kSynthesized. Of plans equally fast the one that
-  /// needs least memory, then the first of these.
-  std::vector<std::string> schedules = {"1f1b", "gpipe", "naive"};
+  /// needs least memory, then the first of these. Empty: 1f1b, gpipe and naive for one pipeline,
+  /// 1f1b and interleaved-1f1b for layouts of many devices; with virtual_count above 1 those that
+  /// have any number of stages a rank.
+  std::vector<std::string> schedules{};
   /// Stages a rank; the schedule's own number when empty: 1, or 2 where it has several.
   std::optional<int> virtual_count = std::nullopt;
   std::vector<LayerPin> pins{};
@@ -61,12 +63,12 @@ struct PartitionOptions {
 /// recomputed pieces and a schedule.
 struct SearchCounts {
   int candidate_count = 0;
-  int excluded_count = 0;            ///< by their lower bound, without a search for their best cut
-  int left_out_count = 0;            ///< of very many: not promising enough to be searched
+  int excluded_count = 0;  ///< by their lower bound, without a search for their best cut
+  int left_out_count = 0;  ///< of very many: not promising enough to be searched
   Seconds left_out_bound{std::numeric_limits<double>::infinity()};  ///< none of those is faster
-  std::int64_t simulated_count = 0;  ///< whole cuts
-  bool proven = false;               ///< no cut of any candidate is faster
-  Seconds bound{0};                  ///< none is faster than this; the plan's step where proven
+  std::int64_t simulated_count = 0;                                 ///< whole cuts
+  bool proven = false;  ///< no cut of any candidate is faster
+  Seconds bound{0};     ///< none is faster than this; the plan's step where proven
 };
 
 struct Planned {

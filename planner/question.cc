@@ -66,10 +66,21 @@ std::vector<int> rank_counts(const Profile& profile, const PartitionOptions& opt
 
 /// make_schedule knows the names and what a mistyped one may have meant.
 void check_schedules(const std::vector<std::string>& schedules) {
-  if (schedules.empty()) refuse("no schedule is allowed", "leave --schedule away to compare all");
   for (const std::string& name : schedules) {
     if (name != kSynthesized) make_schedule(name, ScheduleShape{});
   }
+}
+
+/// The schedules asked for, or what serves such a question.
+std::vector<std::string> allowed_schedules(const Profile& profile,
+                                           const PartitionOptions& options) {
+  if (!options.schedules.empty()) return options.schedules;
+  if (options.virtual_count.value_or(1) > 1) return {"interleaved-1f1b", "looped-bfs"};
+  if (options.device_count || profile.cluster) {
+    return options.virtual_count ? std::vector<std::string>{"1f1b"}
+                                 : std::vector<std::string>{"1f1b", "interleaved-1f1b"};
+  }
+  return {"1f1b", "gpipe", "naive"};
 }
 
 std::vector<std::string> named_only(std::vector<std::string> schedules) {
@@ -383,7 +394,7 @@ Question ask(const Profile& profile, const PartitionOptions& options) {
                     .sequence = options.sequence.value_or(sequences.back()),
                     .memory = options.memory,
                     .reserve = options.reserve,
-                    .schedules = named_only(options.schedules),
+                    .schedules = named_only(allowed_schedules(profile, options)),
                     .drafts = drafts(options),
                     .pins = options.pins,
                     .layer_counts = options.layer_counts,
@@ -569,21 +580,35 @@ Schedule fitting_schedule(const Question& question, const std::string& name,
   return std::move(schedule);
 }
 
+/// Stages a rank to try with a schedule: of layouts of many devices several numbers.
+std::vector<int> virtual_counts(const Question& question, const std::string& name,
+                                const CostBasis& basis) {
+  if (question.virtual_count) return {*question.virtual_count};
+  const bool any_number = name == "interleaved-1f1b" || name == "looped-bfs";
+  const bool layouts =
+      question.shapes.front().layout.device_count() > 1 || question.profile->cluster.has_value();
+  const int layers = basis.chain().layer_count();
+  if (!any_number || !layouts || 4 * basis.rank_count > layers) return {2};
+  return {2, 4};
+}
+
 }  // namespace
 
 Offer offer(const Question& question, const std::shared_ptr<const CostBasis>& basis) {
   Offer offer;
-  const ScheduleShape shape{.rank_count = basis->rank_count,
-                            .micro_batch_count = basis->batch.micro_batch_count(),
-                            .virtual_count = question.virtual_count.value_or(2)};
   for (const std::string& name : question.schedules) {
-    try {
-      Schedule schedule = fitting_schedule(question, name, shape);
-      CutLimits limits = cut_limits(question.pins, question.layer_counts,
-                                    basis->chain().layer_count(), schedule.stage_count());
-      offer.candidates.emplace_back(basis, std::move(schedule), std::move(limits));
-    } catch (const Error& refusal) {
-      offer.refusal = refusal;  // another schedule may serve
+    for (const int virtual_count : virtual_counts(question, name, *basis)) {
+      const ScheduleShape shape{.rank_count = basis->rank_count,
+                                .micro_batch_count = basis->batch.micro_batch_count(),
+                                .virtual_count = virtual_count};
+      try {
+        Schedule schedule = fitting_schedule(question, name, shape);
+        CutLimits limits = cut_limits(question.pins, question.layer_counts,
+                                      basis->chain().layer_count(), schedule.stage_count());
+        offer.candidates.emplace_back(basis, std::move(schedule), std::move(limits));
+      } catch (const Error& refusal) {
+        offer.refusal = refusal;  // another schedule may serve
+      }
     }
   }
   return offer;

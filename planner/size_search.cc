@@ -15,38 +15,10 @@ namespace ppplan::planner {
 namespace {
 
 /// Of more sizes so many are priced.
-constexpr int kPricedSizes = 120;
+constexpr int kPricedSizes = 32;
 /// Candidates whose bound is beyond this many times the best known step are not looked at: of few
 /// sizes the losers are of interest too.
 constexpr double kInterest = 1.5;
-
-/// What an option saves and adds, over all layers, for one micro-batch.
-struct OptionTotals {
-  double saved = 0.0;
-  double added = 0.0;
-  double workspace = 0.0;  ///< of the hungriest layer
-};
-
-OptionTotals totals(const ChainCosts& chain, Recompute recompute) {
-  const int layers = chain.layer_count();
-  OptionTotals sum;
-  for (int layer = 0; layer < layers; ++layer) {
-    const StageCost cost = chain.stage(layer, layer + 1, 0, {{layer, layer + 1, recompute}});
-    sum.saved += static_cast<double>(cost.saved.count);
-    sum.added += chain.added(layer, recompute).count();
-    sum.workspace = std::max(
-        sum.workspace, static_cast<double>(std::max(cost.forward_peak, cost.backward_peak).count));
-  }
-  return sum;
-}
-
-/// Added time for which `kept` bytes of a micro-batch's activations remain, mixing two options.
-double mixed(const OptionTotals& from, const OptionTotals& to, double kept) {
-  if (from.saved <= kept) return from.added;
-  if (to.saved > kept || to.saved >= from.saved) return kUnreachable;
-  const double share = (from.saved - kept) / (from.saved - to.saved);
-  return from.added + share * (to.added - from.added);
-}
 
 void count_excluded(const Question& question, SearchCounts& counts) {
   counts.candidate_count += static_cast<int>(question.schedules.size());
@@ -104,41 +76,59 @@ void sort_best_first(std::span<Priced> priced) {
       priced, {}, [](const Priced& one) { return std::tuple(!one.fits, one.step, one.peak); });
 }
 
-Seconds estimate_step(const Question& question, const Size& size) {
-  const PipelineShape& shape = size.shape;
-  const ChainCosts chain = question.book->chain(shape.layout, shape.rank_count, size.chunk,
-                                                {size.micro_batch});
+const StepEstimate::Totals& StepEstimate::totals(const Size& size, const ChainCosts& chain) {
+  const auto [known, fresh] =
+      totals_.try_emplace(std::tuple(size.shape.layout.sharding, size.chunk, size.micro_batch));
+  Totals& options = known->second;
+  for (std::size_t at = 0; fresh && at < kRecomputeCount; ++at) {
+    const Recompute recompute = std::min(static_cast<Recompute>(at), question_.recompute);
+    for (int layer = 0; layer < chain.layer_count(); ++layer) {
+      const StageCost cost = chain.stage(layer, layer + 1, 0, {{layer, layer + 1, recompute}});
+      const Bytes most = std::max(cost.forward_peak, cost.backward_peak);
+      options[at].saved += static_cast<double>(cost.saved.count);
+      options[at].added += chain.added(layer, recompute).count();
+      options[at].workspace = std::max(options[at].workspace, static_cast<double>(most.count));
+    }
+  }
+  return options;
+}
+
+/// Added time for which `kept` bytes of a micro-batch's activations remain, mixing two options.
+double StepEstimate::mixed(const OptionTotals& from, const OptionTotals& to, double kept) {
+  if (from.saved <= kept) return from.added;
+  if (to.saved > kept || to.saved >= from.saved) return kUnreachable;
+  const double share = (from.saved - kept) / (from.saved - to.saved);
+  return from.added + share * (to.added - from.added);
+}
+
+Seconds StepEstimate::of(const Size& size) {
+  const Layout& layout = size.shape.layout;
+  const int ranks = size.shape.rank_count;
+  const ChainCosts chain = question_.book->chain(layout, ranks, size.chunk, {size.micro_batch});
   const int layers = chain.layer_count();
-  const int ranks = shape.rank_count;
-  const auto count = static_cast<int>(question.global_batch / shape.layout.data_parallel /
-                                      size.micro_batch);
-  const StaticMemory kept = chain.static_memory(0, layers);
-  const double allowed = static_cast<double>(allowed_memory(question).count);
-  const double room = allowed - static_cast<double>(kept.total().count) / ranks;
-  const OptionTotals none = totals(chain, Recompute::kNone);
-  OptionTotals selective = none;
-  OptionTotals full = none;
-  if (question.recompute >= Recompute::kSelective) selective = totals(chain, Recompute::kSelective);
-  if (question.recompute >= Recompute::kFull) full = totals(chain, Recompute::kFull);
+  const auto count =
+      static_cast<int>(question_.global_batch / layout.data_parallel / size.micro_batch);
+  StaticMemory kept = chain.static_memory(0, layers);
+  const double room = static_cast<double>(allowed_memory(question_).count) -
+                      static_cast<double>(kept.total().count) / ranks;
+  const auto& [none, selective, full] = totals(size, chain);
   const double work =
       (chain.forward(0, layers, 0) + chain.least_backward(0, layers, 0)).count() / ranks +
-      2.0 * question.profile->call_overhead.count();
+      2.0 * question_.profile->call_overhead.count();
   double slowest = 0.0;
   for (int rank = 0; rank < ranks; ++rank) {
     const double in_flight = std::min(count, ranks - rank);
-    const auto fits_in = [&](const OptionTotals& option) {
+    const auto room_for = [&](const OptionTotals& option) {
       return (room - option.workspace) * ranks / in_flight;
     };
-    const double added = std::min({mixed(none, full, fits_in(full)),
-                                   mixed(none, selective, fits_in(selective)),
-                                   mixed(selective, full, fits_in(full))});
+    const double added =
+        std::min({mixed(none, full, room_for(full)), mixed(none, selective, room_for(selective)),
+                  mixed(selective, full, room_for(full))});
     slowest = std::max(slowest, work + added / ranks);
   }
-  if (none.workspace > room && full.workspace > room) return Seconds(kUnreachable);
-  StaticMemory share = kept;
-  for (Bytes* bytes : {&share.parameters, &share.gradients}) bytes->count /= ranks;
+  for (Bytes* bytes : {&kept.parameters, &kept.gradients}) bytes->count /= ranks;
   const Seconds hops = 2.0 * (ranks - 1) * chain.least_transfer(0, LinkScope::kInside);
-  return Seconds(slowest * count + work * (ranks - 1)) + hops + chain.replica_reduction(share) +
+  return Seconds(slowest * count + work * (ranks - 1)) + hops + chain.replica_reduction(kept) +
          chain.optimizer(0, layers) / ranks;
 }
 
@@ -155,13 +145,14 @@ std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts) 
     }
     return pricing.take();
   }
+  StepEstimate estimate(question);
   std::vector<std::pair<Seconds, std::size_t>> order;
   for (std::size_t at = 0; at < sizes.size(); ++at) {
-    order.emplace_back(estimate_step(question, sizes[at]), at);
+    order.emplace_back(estimate.of(sizes[at]), at);
   }
   std::ranges::sort(order);
   int priced = 0;
-  for (const auto& [estimate, at] : order) {
+  for (const auto& [about, at] : order) {
     const Size& size = sizes[at];
     if (size.bound >= pricing.best()) {
       count_excluded(question, counts);

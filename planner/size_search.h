@@ -5,8 +5,12 @@
 #include "planner/plan_writer.h"
 #include "planner/question.h"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace ppplan::planner {
@@ -14,13 +18,34 @@ namespace ppplan::planner {
 /// So many sizes are all looked at.
 inline constexpr std::size_t kFewSizes = 200;
 
-/// About how long a step of a size takes, and whether it is likely to fit: layers taken as spread
-/// evenly over the ranks, 1F1B's in-flight micro-batches, recompute as a fractional knapsack between
-/// the options' totals. No bound; it says where to look first. O(ranks).
-Seconds estimate_step(const Question& question, const Size& size);
+/// About how long a step of a size takes; infinite where it is not likely to fit: layers taken as
+/// spread evenly over the ranks, 1F1B's in-flight micro-batches, recompute as a fractional knapsack
+/// between the options' totals. No bound; it says where to look first.
+class StepEstimate {
+ public:
+  explicit StepEstimate(const Question& question) : question_(question) {}
+
+  /// O(ranks), and O(layers) for the first size of its kind.
+  Seconds of(const Size& size);
+
+ private:
+  /// What an option keeps and adds over all layers, for one micro-batch.
+  struct OptionTotals {
+    double saved = 0.0;
+    double added = 0.0;
+    double workspace = 0.0;  ///< of the hungriest layer
+  };
+  using Totals = std::array<OptionTotals, kRecomputeCount>;
+
+  const Totals& totals(const Size& size, const ChainCosts& chain);
+  static double mixed(const OptionTotals& from, const OptionTotals& to, double kept);
+
+  const Question& question_;
+  std::map<std::tuple<Sharding, std::int64_t, int>, Totals> totals_;
+};
 
 /// Prices candidates with nearly balanced cuts, the best first. Up to some hundred sizes all whose
-/// bound does not exclude them are priced; of more, those that estimate_step puts first, and those
+/// bound does not exclude them are priced; of more, those that StepEstimate puts first, and those
 /// left out count in `counts.bound`. Throws Error(kBadInput) when no schedule serves any size.
 std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts);
 
