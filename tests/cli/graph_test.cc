@@ -110,7 +110,7 @@ TEST_CASE("partition --rules: what does not go together is refused with what doe
   refused({json, "--rules", "max-load", "--no-replication"}, "max-load never replicates");
   refused({json, "--rules", "pipedream", "--devices", "2"}, "use --rules max-load");
   refused({graph, "--rules", "pipedream", "--devices", "2", "-o", "plan.yaml"}, "goes with");
-  refused({graph, "--devices", "2", "--global-batch", "8"}, "--devices needs --rules");
+  refused({graph, "--bandwidth", "1e9", "--global-batch", "8"}, "--bandwidth needs --rules");
   refused({graph}, "--global-batch is required");
 }
 

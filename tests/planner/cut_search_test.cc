@@ -159,7 +159,7 @@ TEST_CASE("virtual stages: what a schedule cannot serve is refused with the reas
   const auto refusal = [&](const PartitionOptions& options) {
     return test::message_of([&] { (void)partition(profile, options); });
   };
-  CHECK(refusal({.stage_count = 2, .global_batch = 4, .virtual_count = 2})
+  CHECK(refusal({.stage_count = 2, .global_batch = 4, .schedules = {"naive"}, .virtual_count = 2})
             .starts_with("--virtual 2: naive has one stage a rank"));
   CHECK(refusal({.stage_count = 2, .global_batch = 4, .schedules = {"zb-v"}, .virtual_count = 3})
             .starts_with("--virtual 3: zb-v has 2 stages a rank"));
