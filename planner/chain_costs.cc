@@ -181,7 +181,9 @@ StageCost ChainCosts::stage(int first, int last, int class_index) const {
 
 StageCost ChainCosts::stage(int first, int last, int class_index,
                             const RecomputeChoice& choice) const {
-  StageCost cost{.forward_peak = boundary(first, class_index),
+  StageCost cost{.send_activation = transfer(last, class_index, LinkScope::kInside),
+                 .send_gradient = transfer(first, class_index, LinkScope::kInside),
+                 .forward_peak = boundary(first, class_index),
                  .backward_peak = Bytes{0},
                  .output = boundary(last, class_index)};
   const RecomputedRun whole{first, last, Recompute::kNone};

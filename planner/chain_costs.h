@@ -94,7 +94,7 @@ class ChainCosts {
   /// A number that equal layers (of one kind, frozen alike, sharing no tensor) share.
   [[nodiscard]] int alike(int layer) const { return sums_->alike[static_cast<std::size_t>(layer)]; }
 
-  /// The simulator's view of the stage, without its transfers. Memory is composed layer by layer,
+  /// The simulator's view of the stage, its transfers inside a node. Memory is composed layer by layer,
   /// by the conventions of Measurement: a layer's `saved` holds its input where it keeps it, never
   /// its output.
   ///   saved:         sum of saved
