@@ -109,6 +109,7 @@ std::string batching_text(const Batching& batching, const std::vector<Bytes>& al
     text +=
         fmt::format("{} samples are cut to {} tokens\n", batching.cut_samples, batching.longest);
   }
+  text += "for your own loader: run and export still take samples of one length\n";
   return text;
 }
 
