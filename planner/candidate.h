@@ -70,6 +70,7 @@ class Candidate {
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] const CostBasis& basis() const { return *basis_; }
+  [[nodiscard]] const std::shared_ptr<const CostBasis>& shared_basis() const { return basis_; }
   [[nodiscard]] int stage_count() const { return schedule_.stage_count(); }
   [[nodiscard]] int rank_count() const { return schedule_.rank_count(); }
   /// Then stages do not weigh on each other: bounds of single stages tell most.

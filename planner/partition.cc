@@ -142,7 +142,8 @@ std::variant<Planned, Infeasible> partition(const Profile& profile,
                  .schedule = std::move(schedule),
                  .timeline = evaluation.timeline,
                  .allowed = best.candidate->allowed(),
-                 .search = counts};
+                 .search = counts,
+                 .basis = best.candidate->shared_basis()};
 }
 
 }  // namespace ppplan::planner

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@
 #include <vector>
 
 namespace ppplan::planner {
+
+struct CostBasis;
 
 /// Asks for an order made for the plan's own stage times instead of a named one (synthesize.h).
 inline constexpr std::string_view kSynthesized = "synthesized";
@@ -77,6 +80,7 @@ struct Planned {
   Timeline timeline;           ///< of one step
   std::vector<Bytes> allowed;  ///< memory limit by rank
   SearchCounts search;
+  std::shared_ptr<const CostBasis> basis;  ///< what the plan's costs come from (candidate.h)
 };
 
 /// No plan fits. `needed` and `allowed` are those of the binding rank in the plan that comes

@@ -50,13 +50,10 @@ const BatchingQuestion& checked(const BatchingQuestion& question, const Plan& pl
         "lengths",
         "allow named schedules only: --schedule 1f1b");
   }
-  const bool recomputes = std::ranges::any_of(
-      plan.stages, [](const PlanStage& stage) { return !stage.recompute.empty(); });
-  if (plan.layout != Layout{} || recomputes) {
+  if (plan.layout.data_parallel > 1) {
     refuse(
-        "samples of different lengths are planned for pipelines alone: without tensor, context, "
-        "expert or data parallelism and without recompute",
-        "pin these to one and to none, or leave --lengths away");
+        "samples of different lengths are planned for one pipeline, not for several side by side",
+        "leave --lengths away, or ask for --data-parallel 1");
   }
   return question;
 }

@@ -1,7 +1,7 @@
 #include "planner/lengths/stage_surface.h"
 
-#include "planner/batch.h"
-#include "planner/chain_costs.h"
+#include "planner/candidate.h"
+#include "planner/cost_book.h"
 #include "planner/cost_table.h"
 #include "reports/documents/error.h"
 
@@ -15,26 +15,33 @@
 namespace ppplan::planner {
 namespace {
 
-/// The costs at one length; empty where not every kind was measured around it.
-std::optional<CostTable> table_at(const Profile& profile, std::int64_t length, int rank_count) {
+CostBook book_at(const Profile& profile, std::int64_t length) {
+  const int devices = std::max(1, static_cast<int>(profile.devices.size()));
+  return {profile, length, profile.cluster ? profile.cluster->devices_per_node : devices};
+}
+
+/// Sizes with costs at one length; empty where not every kind was measured around it.
+std::optional<IntegerRange> sizes_at(const Profile& profile, std::int64_t length,
+                                     const CostBasis& basis) {
   try {
-    return CostTable(profile, length, rank_count);
+    return book_at(profile, length)
+        .table(basis.layout.sharding, basis.recompute_chunk, basis.device_count())
+        .micro_batches();
   } catch (const Error&) {
     return std::nullopt;  // another length may do; when none does, rows_of says so
   }
 }
 
 /// Lengths with the sizes that every kind has costs for, no more than a shorter length has.
-std::vector<ShapeGrid::Row> rows_of(const Profile& profile, int rank_count) {
+std::vector<ShapeGrid::Row> rows_of(const Profile& profile, const CostBasis& basis) {
   const std::vector<int> measured = measured_micro_batches(profile);
   std::vector<ShapeGrid::Row> rows;
   for (const std::int64_t length : measured_sequences(profile)) {
-    const std::optional<CostTable> costs = table_at(profile, length, rank_count);
-    if (!costs) continue;
+    const std::optional<IntegerRange> sizes = sizes_at(profile, length, basis);
+    if (!sizes) continue;
     ShapeGrid::Row row{length, {}};
     for (const int size : measured) {
-      const bool within = size >= costs->micro_batches().least &&
-                          size <= costs->micro_batches().most &&
+      const bool within = size >= sizes->least && size <= sizes->most &&
                           (rows.empty() || size <= rows.back().samples.back());
       if (within) row.samples.push_back(size);
     }
@@ -48,31 +55,66 @@ std::vector<ShapeGrid::Row> rows_of(const Profile& profile, int rank_count) {
   return rows;
 }
 
-std::vector<std::vector<StageCost>> stage_costs(const Profile& profile, const Plan& plan,
+/// What each layer of a plan's stage recomputes.
+RecomputeChoice choice_of(const PlanStage& stage) {
+  RecomputeChoice choice;
+  int first = stage.first_layer;
+  for (const RecomputeRun& run : stage.recompute) {
+    choice.push_back({first, first + run.layer_count, run.recompute});
+    first += run.layer_count;
+  }
+  return choice;
+}
+
+/// On the stage's own device, with transfers over the links that they take.
+StageCost placed(StageCost cost, const ChainCosts& chain, std::size_t stage, int size,
+                 const std::vector<PlanStage>& stages, const CostBasis& basis) {
+  const PlanStage& own = stages[stage];
+  const double slowdown = basis.slowdown[static_cast<std::size_t>(own.rank)];
+  for (Seconds* time :
+       {&cost.forward, &cost.backward, &cost.backward_input, &cost.backward_weight}) {
+    *time *= slowdown;
+  }
+  const auto transfer = [&](int at, const PlanStage& other) {
+    return chain.transfer(at, size, basis.geometry.hop(own.rank, other.rank));
+  };
+  if (stage > 0) cost.send_gradient = transfer(own.first_layer, stages[stage - 1]);
+  if (stage + 1 < stages.size()) {
+    cost.send_activation = transfer(own.first_layer + own.layer_count, stages[stage + 1]);
+  }
+  return cost;
+}
+
+std::vector<std::vector<StageCost>> stage_costs(const Profile& profile, const Planned& planned,
                                                 const std::vector<ShapeGrid::Row>& rows) {
-  std::vector<std::vector<StageCost>> stages(plan.stages.size());
+  const std::vector<PlanStage>& stages = planned.plan.stages;
+  const CostBasis& basis = *planned.basis;
+  std::vector<std::vector<StageCost>> costs(stages.size());
   for (const ShapeGrid::Row& row : rows) {
-    const CostTable costs(profile, row.length, static_cast<int>(plan.ranks.size()));
-    const ChainCosts chain(profile, costs, {.class_size = row.samples, .class_of_micro_batch = {}});
+    const ChainCosts chain =
+        book_at(profile, row.length)
+            .chain(basis.layout, basis.rank_count, basis.recompute_chunk, row.samples);
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-      const int first = plan.stages[stage].first_layer;
-      const int last = first + plan.stages[stage].layer_count;
+      const int first = stages[stage].first_layer;
+      const int last = first + stages[stage].layer_count;
+      const RecomputeChoice choice = choice_of(stages[stage]);
       for (int size = 0; size < chain.class_count(); ++size) {
-        stages[stage].push_back(chain.stage(first, last, size));
+        costs[stage].push_back(
+            placed(chain.stage(first, last, size, choice), chain, stage, size, stages, basis));
       }
     }
   }
-  return stages;
+  return costs;
 }
 
 }  // namespace
 
-StageSurface::StageSurface(const Profile& profile, const Plan& plan)
-    : rows_(rows_of(profile, static_cast<int>(plan.ranks.size()))),
+StageSurface::StageSurface(const Profile& profile, const Planned& planned)
+    : rows_(rows_of(profile, *planned.basis)),
       grid_(rows_),
-      stages_(stage_costs(profile, plan, rows_)),
+      stages_(stage_costs(profile, planned, rows_)),
       call_overhead_(profile.call_overhead) {
-  for (const PlanStage& stage : plan.stages) rank_of_stage_.push_back(stage.rank);
+  for (const PlanStage& stage : planned.plan.stages) rank_of_stage_.push_back(stage.rank);
 }
 
 StageCost StageSurface::stage(int stage, std::span<const GridWeight> weights) const {

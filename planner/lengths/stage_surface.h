@@ -1,10 +1,10 @@
 // What each stage of a cut costs for a micro-batch of any shape within what was measured.
 #pragma once
 
+#include "planner/partition.h"
 #include "planner/schedule/shape_grid.h"
 #include "planner/schedule/simulator.h"
 #include "reports/documents/batching.h"
-#include "reports/documents/plan.h"
 #include "reports/documents/profile.h"
 
 #include <span>
@@ -20,7 +20,7 @@ class StageSurface {
   /// Of the plan's stages, with rows of the profile as CostTable chooses them. Lengths and sizes
   /// that were not measured for every kind are left out. Throws Error(kBadInput) when none are
   /// left.
-  StageSurface(const Profile& profile, const Plan& plan);
+  StageSurface(const Profile& profile, const Planned& planned);
 
   [[nodiscard]] const ShapeGrid& grid() const { return grid_; }
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }

@@ -49,7 +49,7 @@ std::vector<Seconds> waits(const Timeline& timeline) {
 }  // namespace
 
 StepModel::StepModel(const Profile& profile, const Planned& planned)
-    : surface_(profile, planned.plan),
+    : surface_(profile, planned),
       schedule_name_(planned.plan.schedule),
       rank_count_(static_cast<int>(planned.plan.ranks.size())),
       virtual_count_(static_cast<int>(planned.plan.stages.size()) / rank_count_),

@@ -114,7 +114,7 @@ TEST_CASE("sampled batches: go through every sample before any comes again, alwa
 TEST_CASE("stage surface: measured shapes are exact, those in between lie between them") {
   const Profile profile = attention_profile();
   const Planned planned = plan_for(profile);
-  const StageSurface surface(profile, planned.plan);
+  const StageSurface surface(profile, planned);
   const PlanStage& stage = planned.plan.stages[1];  // blocks only
   for (const double samples : {1.0, 2.0, 8.0}) {
     for (const double length : {64.0, 512.0, 4096.0}) {
@@ -135,7 +135,7 @@ TEST_CASE("stage surface: one number of samples at each length is enough") {
   const Profile profile =
       attention_profile({.sequences = {128, 4096}, .micro_batches = {1}, .most_tokens = 4096});
   const Planned planned = plan_for(profile, 8);
-  CHECK(StageSurface(profile, planned.plan).grid().most_samples(100) == 1);
+  CHECK(StageSurface(profile, planned).grid().most_samples(100) == 1);
 }
 
 TEST_CASE("batching: long and short samples together lose most by padding") {
@@ -243,6 +243,39 @@ TEST_CASE("batching: equal samples cost what a plan for that length says") {
   for (std::size_t rank = 0; rank < 4; ++rank) {
     CHECK(padded.dynamic_peaks[rank] == planned.plan.ranks[rank].memory.total());
     CHECK(padded.static_peaks[rank] == padded.dynamic_peaks[rank]);
+  }
+}
+
+TEST_CASE("batching: recompute and slower devices cost what the plan says") {
+  Profile profile = attention_profile();
+  std::vector<Measurement> recomputed;
+  for (Measurement row : profile.measurements) {
+    row.recompute = Recompute::kFull;
+    row.recompute_extra = row.forward.median;
+    row.backward.median += row.forward.median;
+    row.backward_input.median += row.forward.median;
+    row.backward_peak = row.backward_peak + row.saved;
+    row.saved = row.output;
+    recomputed.push_back(row);
+  }
+  profile.measurements.insert(profile.measurements.end(), recomputed.begin(), recomputed.end());
+  profile.devices[1].speed = 0.5;
+  auto answer = partition(profile, {.stage_count = 4,
+                                    .global_batch = 16,
+                                    .micro_batch = 4,
+                                    .sequence = 4096,
+                                    .memory = Bytes{std::int64_t{12} << 30},
+                                    .schedules = {"1f1b"}});
+  REQUIRE(std::holds_alternative<Planned>(answer));
+  const Planned& planned = std::get<Planned>(answer);
+  CHECK(std::ranges::any_of(planned.plan.stages,
+                            [](const PlanStage& stage) { return !stage.recompute.empty(); }));
+  const Batching batching = batching_for(profile, planned, Lengths(100, 4096),
+                                         {.global_batch = 16, .micro_batch = 4, .batch_count = 2});
+  const BatchingOutcome& padded = outcome_of(batching, BatchingMethod::kPadded);
+  CHECK(padded.step.count() == doctest::Approx(planned.plan.predicted.step.count()));
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    CHECK(padded.dynamic_peaks[rank] == planned.plan.ranks[rank].memory.total());
   }
 }
 

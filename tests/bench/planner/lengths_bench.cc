@@ -35,7 +35,7 @@ void divide(const Profile& profile, const std::vector<std::int64_t>& lengths) {
   fmt::print("dividing one batch: samples, ranks, micro-batches, median ms of 20 batches\n");
   for (const std::int64_t samples : {64, 512, 2048}) {
     const Planned planned = plan_for(profile, samples, std::ranges::max(lengths));
-    const TimeSurface times(StageSurface(profile, planned.plan).slowest_times());
+    const TimeSurface times(StageSurface(profile, planned).slowest_times());
     std::vector<double> took_ms;
     std::size_t count = 0;
     for (auto batch : sample_batches(lengths, samples, 20, 1)) {
