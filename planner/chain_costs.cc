@@ -24,6 +24,22 @@ LayerCost cost_of(const CostTable& costs, const Layer& layer, int micro_batch,
   return cost;
 }
 
+/// Fully sharded (Rajbhandari et al., SC 2020, section 5.3: stage 3): the layer's parameters are
+/// gathered before its forward and again before its backward, its gradients scattered after it,
+/// while the neighbouring layers compute; two layers' whole parameters are held meanwhile.
+LayerCost fully_sharded(LayerCost cost, const OptimizerCost& kept, const Network& network,
+                        const DeviceGroup& group) {
+  const Seconds gather = network.collective(CollectiveKind::kAllGather, kept.parameters, group);
+  const Seconds scatter = network.collective(CollectiveKind::kReduceScatter, kept.gradients, group);
+  cost.forward = std::max(cost.forward, gather);
+  const Seconds backward = std::max(cost.backward, gather + scatter);
+  cost.backward_input += backward - cost.backward;
+  cost.backward = backward;
+  cost.forward_peak += kept.parameters * 2;
+  cost.backward_peak += kept.parameters * 2 + kept.gradients;
+  return cost;
+}
+
 template <typename Quantity>
 void append_sum(std::vector<Quantity>& sums, Quantity value) {
   sums.push_back(sums.back() + value);
@@ -50,14 +66,14 @@ int spare_users(const SharedTensor& tensor, std::span<const LayerRun> runs) {
 
 }  // namespace
 
-ChainCosts::ClassSums ChainCosts::sum_class(const Profile& profile, const CostTable& costs,
-                                            int micro_batch, Recompute recompute) {
+ChainCosts::ClassSums ChainCosts::sum_class(const Model& model, const CostOfLayer& cost_of,
+                                            Recompute recompute) {
   std::vector<Seconds> forward{Seconds(0)}, backward{Seconds(0)}, input{Seconds(0)},
       weight{Seconds(0)}, least{Seconds(0)};
   std::vector<Bytes> saved{Bytes{0}}, output{Bytes{0}}, pending{Bytes{0}}, own_backward_peak;
   std::vector<std::int64_t> forward_peak, backward_peak;
-  for (const Layer& layer : profile.model.layers) {
-    const LayerCost cost = cost_of(costs, layer, micro_batch, recompute);
+  for (const Layer& layer : model.layers) {
+    const LayerCost cost = cost_of(layer, recompute);
     const Bytes received = saved.size() > 1 ? output.back() - output[output.size() - 2] : Bytes{0};
     forward_peak.push_back((saved.back() + received + cost.forward_peak).count);
     backward_peak.push_back((saved.back() + cost.saved + cost.output + cost.backward_peak).count);
@@ -103,12 +119,18 @@ std::vector<int> number_alike(const Model& model, const std::vector<SharedTensor
 }  // namespace
 
 ChainCosts::Sums ChainCosts::sum_all(const Profile& profile, const CostTable& costs,
-                                     const std::vector<int>& class_sizes, const Network& network) {
+                                     const std::vector<int>& class_sizes, const Network& network,
+                                     const Replicas& replicas) {
   Sums sums;
   sums.layer_count = static_cast<int>(profile.model.layers.size());
   for (const int size : class_sizes) {
+    const auto cost = [&](const Layer& layer, Recompute recompute) {
+      const LayerCost own = cost_of(costs, layer, size, recompute);
+      if (replicas.sharding != DataSharding::kParameters) return own;
+      return fully_sharded(own, costs.optimizer(layer.kind), network, replicas.group);
+    };
     for (std::size_t option = 0; option < kRecomputeCount; ++option) {
-      sums.classes.push_back(sum_class(profile, costs, size, static_cast<Recompute>(option)));
+      sums.classes.push_back(sum_class(profile.model, cost, static_cast<Recompute>(option)));
     }
     const std::vector<Bytes>& output = sums.classes[sums.classes.size() - kRecomputeCount].output;
     Bytes least = sums.layer_count > 1 ? output[1] : Bytes{0};
@@ -129,9 +151,11 @@ ChainCosts::Sums ChainCosts::sum_all(const Profile& profile, const CostTable& co
 }
 
 ChainCosts::ChainCosts(const Profile& profile, const CostTable& costs,
-                       const std::vector<int>& class_sizes, const Network& network)
-    : sums_(std::make_shared<const Sums>(sum_all(profile, costs, class_sizes, network))),
-      network_(network) {}
+                       const std::vector<int>& class_sizes, const Network& network,
+                       const Replicas& replicas)
+    : sums_(std::make_shared<const Sums>(sum_all(profile, costs, class_sizes, network, replicas))),
+      network_(network),
+      replicas_(replicas) {}
 
 Seconds ChainCosts::forward(int first, int last, int class_index) const {
   return between(of(class_index).forward, first, last);
@@ -235,9 +259,12 @@ StaticMemory ChainCosts::static_memory(std::span<const LayerRun> runs) const {
     memory.gradients -= tensor.gradients * spare;
     memory.optimizer_state -= tensor.optimizer_state * spare;
   }
-  if (replicas_.sharding != DataSharding::kNone) {
-    const std::int64_t devices = replicas_.group.devices;
-    memory.optimizer_state.count = (memory.optimizer_state.count + devices - 1) / devices;
+  const std::int64_t devices = replicas_.group.devices;
+  const auto divide = [&](Bytes& bytes) { bytes.count = (bytes.count + devices - 1) / devices; };
+  if (replicas_.sharding != DataSharding::kNone) divide(memory.optimizer_state);
+  if (replicas_.sharding == DataSharding::kParameters) {
+    divide(memory.parameters);
+    divide(memory.gradients);
   }
   return memory;
 }
@@ -280,7 +307,8 @@ std::vector<Seconds> ChainCosts::reduction(const Cut& cut,
 
 Seconds ChainCosts::replica_reduction(const StaticMemory& kept) const {
   const DeviceGroup& group = replicas_.group;
-  if (group.devices < 2 || kept.gradients.count == 0) return Seconds(0);
+  const bool as_it_goes = replicas_.sharding == DataSharding::kParameters;
+  if (group.devices < 2 || kept.gradients.count == 0 || as_it_goes) return Seconds(0);
   if (replicas_.sharding == DataSharding::kNone) {
     return network_.collective(CollectiveKind::kAllReduce, kept.gradients, group);
   }

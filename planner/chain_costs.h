@@ -11,6 +11,7 @@
 #include "reports/documents/plan.h"
 #include "reports/documents/profile.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,7 +42,7 @@ using RecomputeChoice = std::vector<RecomputedRun>;
 /// The devices that hold the same parameters, and what they divide.
 struct Replicas {
   DeviceGroup group;
-  DataSharding sharding = DataSharding::kNone;  ///< kNone or kOptimizer
+  DataSharding sharding = DataSharding::kNone;
 };
 
 /// Parameters and what training keeps beside them, on one rank.
@@ -59,11 +60,13 @@ class ChainCosts {
   /// Of micro-batches of these sizes (samples), by class.
   /// Precondition: every one is within costs.micro_batches().
   ChainCosts(const Profile& profile, const CostTable& costs, const std::vector<int>& class_sizes,
-             const Network& network);
+             const Network& network, const Replicas& replicas = {});
   ChainCosts(const Profile& profile, const CostTable& costs, const BatchSplit& batch)
       : ChainCosts(profile, costs, batch.class_size, Network(profile)) {}
 
   /// The same layers where each is held by several devices. O(1).
+  /// Precondition: neither divides parameters; those are fetched layer by layer, which is in the
+  /// layers' times.
   [[nodiscard]] ChainCosts replicated(const Replicas& replicas) const {
     ChainCosts costs = *this;
     costs.replicas_ = replicas;
@@ -94,9 +97,9 @@ class ChainCosts {
   /// A number that equal layers (of one kind, frozen alike, sharing no tensor) share.
   [[nodiscard]] int alike(int layer) const { return sums_->alike[static_cast<std::size_t>(layer)]; }
 
-  /// The simulator's view of the stage, its transfers inside a node. Memory is composed layer by layer,
-  /// by the conventions of Measurement: a layer's `saved` holds its input where it keeps it, never
-  /// its output.
+  /// The simulator's view of the stage, its transfers inside a node. Memory is composed layer by
+  /// layer, by the conventions of Measurement: a layer's `saved` holds its input where it keeps it,
+  /// never its output.
   ///   saved:         sum of saved
   ///   forward peak:  max over l of (saved of the layers before l + l's input + forward_peak(l))
   ///   backward peak: max over l of (backward_peak(l) - saved of the layers after l, given back by
@@ -148,10 +151,13 @@ class ChainCosts {
     std::vector<SharedTensor> shared;
   };
 
-  static ClassSums sum_class(const Profile& profile, const CostTable& costs, int micro_batch,
-                             Recompute recompute);
+  /// Cost of a layer under a recompute option, everything included.
+  using CostOfLayer = std::function<LayerCost(const Layer&, Recompute)>;
+
+  static ClassSums sum_class(const Model& model, const CostOfLayer& cost_of, Recompute recompute);
   static Sums sum_all(const Profile& profile, const CostTable& costs,
-                      const std::vector<int>& class_sizes, const Network& network);
+                      const std::vector<int>& class_sizes, const Network& network,
+                      const Replicas& replicas);
   [[nodiscard]] const ClassSums& of(int class_index, Recompute recompute = Recompute::kNone) const {
     return sums_->classes[static_cast<std::size_t>(class_index) * kRecomputeCount +
                           static_cast<std::size_t>(recompute)];

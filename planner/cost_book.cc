@@ -27,14 +27,19 @@ const CostTable& CostBook::table(const Sharding& sharding, std::int64_t chunk, i
 ChainCosts CostBook::chain(const Layout& layout, int rank_count, std::int64_t chunk,
                            const std::vector<int>& class_sizes) {
   const int device_count = layout.device_count() * rank_count;
-  const ChainKey chain_key{key(layout.sharding, chunk, device_count), class_sizes};
+  const Replicas replicas{Geometry(layout, rank_count, per_node_).replicas(), layout.data_sharding};
+  const bool divided = replicas.sharding == DataSharding::kParameters;
+  const ChainKey chain_key{key(layout.sharding, chunk, device_count), class_sizes,
+                           divided ? replicas.group.devices : 0,
+                           divided ? replicas.group.per_node : 0};
   auto known = chains_.find(chain_key);
   if (known == chains_.end()) {
     const CostTable& costs = table(layout.sharding, chunk, device_count);
-    known = chains_.emplace(chain_key, ChainCosts(profile_, costs, class_sizes, network_)).first;
+    const Replicas in_times = divided ? replicas : Replicas{};
+    known = chains_.emplace(chain_key, ChainCosts(profile_, costs, class_sizes, network_, in_times))
+                .first;
   }
-  return known->second.replicated(
-      {Geometry(layout, rank_count, per_node_).replicas(), layout.data_sharding});
+  return known->second.replicated(replicas);
 }
 
 }  // namespace ppplan::planner

@@ -27,7 +27,8 @@ class CostBook {
 
  private:
   using TableKey = std::tuple<Sharding, std::int64_t, int>;
-  using ChainKey = std::tuple<TableKey, std::vector<int>>;
+  /// With the group where parameters are divided: it is in the layers' times.
+  using ChainKey = std::tuple<TableKey, std::vector<int>, int, int>;
 
   [[nodiscard]] TableKey key(const Sharding& sharding, std::int64_t chunk, int device_count) const;
 

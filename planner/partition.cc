@@ -5,6 +5,7 @@
 #include "planner/infeasible.h"
 #include "planner/plan_writer.h"
 #include "planner/question.h"
+#include "planner/rivals.h"
 #include "planner/size_search.h"
 #include "planner/synthesized_plan.h"
 #include "planner/verdict.h"
@@ -90,6 +91,13 @@ std::optional<Seconds> best_pipeline(const std::vector<Priced>& priced) {
   return std::nullopt;
 }
 
+/// The devices that other ways may use: all that were asked about, and never fewer than the plan's.
+int rival_devices(const Question& question, const Candidate& chosen) {
+  int most = chosen.basis().device_count();
+  for (const PipelineShape& shape : question.shapes) most = std::max(most, shape.device_count());
+  return most;
+}
+
 /// Every schedule asked for, with its best cut; the chosen one first.
 std::vector<Priced> find_plans(const Question& question, SearchCounts& counts) {
   std::vector<Priced> priced;
@@ -134,8 +142,11 @@ std::variant<Planned, Infeasible> partition(const Profile& profile,
   plan.lower_bound = lower_bound(question, priced, best.step);
   counts.bound = std::max(counts.bound, plan.lower_bound);
   plan.runners_up = runners_up(priced);
-  plan.verdict = judge_plan(*best.candidate, best.cut, evaluation, single_device(question),
-                            best_pipeline(priced));
+  const std::vector<RivalPlan> rivals =
+      find_rivals(question, options, rival_devices(question, *best.candidate));
+  const double tokens = plan.predicted.tokens_per_s * plan.predicted.step.count();
+  for (const RivalPlan& rival : rivals) plan.rivals.push_back(describe_rival(rival, tokens));
+  plan.verdict = judge_plan(question, options, best, evaluation, rivals, best_pipeline(priced));
   Schedule schedule = best.candidate->schedule();
   schedule.name = plan.schedule;
   return Planned{.plan = std::move(plan),

@@ -283,6 +283,11 @@ void check_devices(const Profile& profile, const PartitionOptions& options) {
     refuse(fmt::format("{} {}: expected 1 to {}", flag, *count, most), "");
   };
   check(options.device_count, "--devices", kMostDevices);
+  if (options.device_count.value_or(1) > 1 && profile.links.empty()) {
+    refuse(fmt::format("--devices {}: the profile has no link between two devices",
+                       *options.device_count),
+           "profile with at least two workers, so that transfers are measured");
+  }
   check(options.tensor_parallel, "--tensor-parallel", kMostDevices);
   check(options.data_parallel, "--data-parallel", kMostDevices);
   const bool cluster = options.device_count || profile.cluster;

@@ -101,7 +101,7 @@ double StepEstimate::mixed(const OptionTotals& from, const OptionTotals& to, dou
   return from.added + share * (to.added - from.added);
 }
 
-Seconds StepEstimate::of(const Size& size) {
+StepEstimate::Estimate StepEstimate::of(const Size& size) {
   const Layout& layout = size.shape.layout;
   const int ranks = size.shape.rank_count;
   const ChainCosts chain = question_.book->chain(layout, ranks, size.chunk, {size.micro_batch});
@@ -115,6 +115,8 @@ Seconds StepEstimate::of(const Size& size) {
   const double work =
       (chain.forward(0, layers, 0) + chain.least_backward(0, layers, 0)).count() / ranks +
       2.0 * question_.profile->call_overhead.count();
+  const double need = static_cast<double>(kept.total().count) / ranks + full.workspace +
+                      full.saved * std::min(count, ranks) / ranks;
   double slowest = 0.0;
   for (int rank = 0; rank < ranks; ++rank) {
     const double in_flight = std::min(count, ranks - rank);
@@ -128,14 +130,16 @@ Seconds StepEstimate::of(const Size& size) {
   }
   for (Bytes* bytes : {&kept.parameters, &kept.gradients}) bytes->count /= ranks;
   const Seconds hops = 2.0 * (ranks - 1) * chain.least_transfer(0, LinkScope::kInside);
-  return Seconds(slowest * count + work * (ranks - 1)) + hops + chain.replica_reduction(kept) +
-         chain.optimizer(0, layers) / ranks;
+  const Seconds step = Seconds(slowest * count + work * (ranks - 1)) + hops +
+                       chain.replica_reduction(kept) + chain.optimizer(0, layers) / ranks;
+  return {step, need};
 }
 
-std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts) {
+std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts,
+                                std::optional<int> most) {
   const std::vector<Size> sizes = sizes_of(question);
   Pricing pricing(question, counts);
-  if (sizes.size() <= kFewSizes) {
+  if (sizes.size() <= kFewSizes && !most) {
     for (const Size& size : sizes) {
       if (size.bound < kInterest * pricing.best()) {
         pricing.price(size);
@@ -146,7 +150,7 @@ std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts) 
     return pricing.take();
   }
   StepEstimate estimate(question);
-  std::vector<std::pair<Seconds, std::size_t>> order;
+  std::vector<std::pair<StepEstimate::Estimate, std::size_t>> order;
   for (std::size_t at = 0; at < sizes.size(); ++at) {
     order.emplace_back(estimate.of(sizes[at]), at);
   }
@@ -156,7 +160,7 @@ std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts) 
     const Size& size = sizes[at];
     if (size.bound >= pricing.best()) {
       count_excluded(question, counts);
-    } else if (priced < kPricedSizes) {
+    } else if (priced < most.value_or(kPricedSizes)) {
       pricing.price(size);
       ++priced;
     } else {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -25,8 +26,13 @@ class StepEstimate {
  public:
   explicit StepEstimate(const Question& question) : question_(question) {}
 
+  struct Estimate {
+    Seconds step{0};
+    double need = 0.0;  ///< bytes of the first rank with everything recomputed
+    auto operator<=>(const Estimate&) const = default;
+  };
   /// O(ranks), and O(layers) for the first size of its kind.
-  Seconds of(const Size& size);
+  Estimate of(const Size& size);
 
  private:
   /// What an option keeps and adds over all layers, for one micro-batch.
@@ -46,8 +52,10 @@ class StepEstimate {
 
 /// Prices candidates with nearly balanced cuts, the best first. Up to some hundred sizes all whose
 /// bound does not exclude them are priced; of more, those that StepEstimate puts first, and those
-/// left out count in `counts.bound`. Throws Error(kBadInput) when no schedule serves any size.
-std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts);
+/// left out count in `counts.left_out_bound`. `most`: so many are priced, however few there are.
+/// Throws Error(kBadInput) when no schedule serves any size.
+std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts,
+                                std::optional<int> most = std::nullopt);
 
 /// By fit, step, and the fullest rank's need.
 void sort_best_first(std::span<Priced> priced);

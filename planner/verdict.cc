@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,76 +43,134 @@ std::string costliest(const Candidate& candidate, const Cut& cut, const Evaluati
                      share);
 }
 
-}  // namespace
-
-std::optional<SingleDevice> single_device(const Question& question) {
-  Question alone = question;
-  alone.micro_batch.reset();
-  alone.virtual_count.reset();
-  alone.pins.clear();
-  alone.layer_counts.clear();
-  alone.schedules = {"1f1b"};  // on one rank: each micro-batch forward and backward in turn
-  alone.shapes = {{.layout = {}, .rank_count = 1}};
-  std::vector<Size> sizes;
-  try {
-    sizes = sizes_of(alone);
-  } catch (const Error&) {
-    return std::nullopt;  // the profile has no sizes for it: no comparison, yet no fault of the
-                          // plan
-  }
-  const Cut whole{0, static_cast<int>(question.profile->model.layers.size())};
-  std::optional<SingleDevice> best;
-  for (const Size& size : sizes) {
-    for (const Candidate& candidate : offer(alone, make_basis(alone, size)).candidates) {
-      const SingleDevice found{.step = candidate.step(whole),
-                               .needed = candidate.memory(0, whole[0], whole[1]),
-                               .allowed = candidate.allowed().front()};
-      const auto rank = [](const SingleDevice& one) {
-        return std::tuple(!one.fits(), one.fits() ? Bytes{0} : one.needed, one.step);
-      };
-      if (!best || rank(found) < rank(*best)) best = found;
-    }
+/// The fastest way without a pipeline that fits; nullptr where none does.
+const RivalPlan* best_flat(const std::vector<RivalPlan>& rivals) {
+  const RivalPlan* best = nullptr;
+  for (const RivalPlan& rival : rivals) {
+    if (rival.pipeline || !rival.priced.fits) continue;
+    if (best == nullptr || rival.priced.step < best->priced.step) best = &rival;
   }
   return best;
 }
 
-Verdict judge_plan(const Candidate& candidate, const Cut& cut, const Evaluation& evaluation,
-                   const std::optional<SingleDevice>& alone, std::optional<Seconds> rival) {
-  const int rank_count = candidate.rank_count();
+/// The way without a pipeline that comes nearest to fitting; nullptr where there is none.
+const RivalPlan* leanest_flat(const std::vector<RivalPlan>& rivals) {
+  const RivalPlan* leanest = nullptr;
+  for (const RivalPlan& rival : rivals) {
+    if (rival.pipeline) continue;
+    if (leanest == nullptr || rival.priced.peak < leanest->priced.peak) leanest = &rival;
+  }
+  return leanest;
+}
+
+std::string in_words(const RivalPlan& rival) {
+  const CostBasis& basis = rival.priced.candidate->basis();
+  if (basis.device_count() == 1) return "one device";
+  return fmt::format("{} ({})", rival.way, layout_words(basis.layout, basis.rank_count));
+}
+
+/// Whether the answer changes when the question does; empty where either no longer stands.
+std::optional<bool> still_worth_it(const Question& question, const Priced& plan,
+                                   const Priced& flat) {
+  const std::optional<Seconds> own = price_again(question, plan);
+  const std::optional<Seconds> other = price_again(question, flat);
+  if (!own || !other) return std::nullopt;
+  return *own < *other;
+}
+
+/// What would turn the answer, nearest change first.
+std::string turning_point(const Question& question, const PartitionOptions& options,
+                          const Priced& plan, const Priced& flat) {
+  const bool now = plan.step < flat.step;
+  const auto turns = [&](const Question& changed) {
+    const std::optional<bool> then = still_worth_it(changed, plan, flat);
+    return then && *then != now;
+  };
+  for (const double factor : {0.5, 2.0, 0.25, 4.0, 0.1, 10.0}) {
+    Profile profile = *question.profile;
+    for (Link& link : profile.links) link.bandwidth.value *= factor;
+    Question changed = question;
+    changed.profile = &profile;
+    changed.book =
+        std::make_shared<CostBook>(profile, question.sequence, question.devices_per_node());
+    if (turns(changed)) {
+      return factor < 1.0
+                 ? fmt::format("with links of {:.0f} % of the bandwidth it would be the other way",
+                               100.0 * factor)
+                 : fmt::format("with links {:.0f} times as fast it would be the other way", factor);
+    }
+  }
+  for (const double factor : {0.5, 2.0, 0.25, 4.0}) {
+    Question changed = question;
+    changed.global_batch =
+        static_cast<std::int64_t>(static_cast<double>(options.global_batch) * factor);
+    if (changed.global_batch < 1) continue;
+    if (turns(changed)) {
+      return fmt::format("with a batch of {} it would be the other way", changed.global_batch);
+    }
+  }
+  return "neither links a tenth or ten times as fast nor a batch a quarter or four times as large "
+         "would change that";
+}
+
+std::string times(double factor) {
+  return fmt::format("{:.2f} times", factor);
+}
+
+}  // namespace
+
+Verdict judge_plan(const Question& question, const PartitionOptions& options, const Priced& best,
+                   const Evaluation& evaluation, const std::vector<RivalPlan>& rivals,
+                   std::optional<Seconds> pipeline) {
+  const Candidate& candidate = *best.candidate;
+  const CostBasis& basis = candidate.basis();
   const Seconds step = evaluation.step;
-  if (rank_count == 1) {
-    if (!rival) return {false, 1.0, "no pipeline: this plan is what pipelines are compared with"};
-    return {false, *rival / step,
-            fmt::format("not worth it: one device is fastest; the best pipeline takes {} a step, "
-                        "{:.1f} % more",
-                        human(*rival), 100.0 * (*rival / step - 1.0))};
+  if (candidate.rank_count() == 1) {
+    if (!pipeline)
+      return {false, 1.0, "no pipeline: this plan is what pipelines are compared with"};
+    return {false, *pipeline / step,
+            fmt::format("not worth it: {} is fastest; the best pipeline takes {} a step, {:.1f} % "
+                        "more",
+                        basis.device_count() == 1 ? "one device"
+                                                  : layout_words(basis.layout, basis.rank_count),
+                        human(*pipeline), 100.0 * (*pipeline / step - 1.0))};
   }
-  const std::string cause = costliest(candidate, cut, evaluation);
-  if (!alone) return {true, 0.0, "the profile cannot tell what one device would take; " + cause};
-  if (!alone->fits()) {
-    return {
-        true, 0.0,
-        fmt::format("worth it: one device cannot hold this training ({} needed, {} allowed); {}",
-                    human(alone->needed), human(alone->allowed), cause)};
+  const std::string cause = costliest(candidate, best.cut, evaluation);
+  const RivalPlan* const flat = best_flat(rivals);
+  if (flat == nullptr) {
+    const RivalPlan* const leanest = leanest_flat(rivals);
+    if (leanest == nullptr) {
+      return {true, 0.0,
+              "the profile cannot tell what the devices do without a pipeline; " + cause};
+    }
+    return {true, 0.0,
+            fmt::format("worth it: {} cannot hold this training ({} needed, {} allowed); {}",
+                        in_words(*leanest), human(leanest->priced.peak),
+                        human(leanest->priced.candidate->allowed().front()), cause)};
   }
-  const double speedup = alone->step / step;
+  const double speedup = flat->priced.step / step;
+  const std::string turn = turning_point(question, options, best, flat->priced);
+  const std::string other =
+      fmt::format("{} ({} a step)", in_words(*flat), human(flat->priced.step));
   if (speedup <= 1.0) {
     return {false, speedup,
-            fmt::format("not worth it: one device takes {} a step, this plan {:.1f} % more; {}",
-                        human(alone->step), 100.0 * (1.0 / speedup - 1.0), cause)};
+            fmt::format("not worth it: {} takes {} a step, this plan {:.1f} % more; {}; {}",
+                        in_words(*flat), human(flat->priced.step), 100.0 * (1.0 / speedup - 1.0),
+                        cause, turn)};
   }
   if (speedup < 1.0 + kPredictionError) {
-    return {
-        false, speedup,
-        fmt::format("hardly worth it: {:.2f} times as fast as one device ({} a step), less than "
-                    "predictions may be off; {}",
-                    speedup, human(alone->step), cause)};
+    return {false, speedup,
+            fmt::format("hardly worth it: {} as fast as {}, less than predictions may be off; {}",
+                        times(speedup), other, cause)};
   }
-  return {
-      true, speedup,
-      fmt::format("worth it: {:.2f} times as fast as one device ({} a step), {:.0f} % of the "
-                  "ideal {}; {}",
-                  speedup, human(alone->step), 100.0 * speedup / rank_count, rank_count, cause)};
+  const bool one_device = flat->priced.candidate->basis().device_count() == 1;
+  const std::string ideal =
+      one_device ? fmt::format(", {:.0f} % of the ideal {}", 100.0 * speedup / basis.device_count(),
+                               basis.device_count())
+                 : "";
+  return {true, speedup,
+          fmt::format("worth it: {} as fast as {}{}; {}; {}", times(speedup), other, ideal, cause,
+                      turn)};
 }
 
 }  // namespace ppplan::planner

@@ -219,14 +219,53 @@ TEST_CASE("partition: none fits: limit, rank, bytes, and changes that do make it
   CHECK(std::holds_alternative<Planned>(partition(profile, changed)));
 }
 
-TEST_CASE("partition: one device that cannot hold the training makes a pipeline worth it") {
-  const Profile profile = synthetic_profile(transformer_layers(10), {.device_count = 2});
-  PartitionOptions options{.stage_count = 1, .global_batch = 4};
-  Bytes least{std::int64_t{1} << 40};
-  options.micro_batch = 1;
-  least = plan_of(profile, options).plan.ranks[0].memory.total();
-  options = {.stage_count = 2, .global_batch = 4, .memory = least - Bytes{1}};
-  const Plan plan = plan_of(profile, options).plan;
+TEST_CASE("partition: the plan is compared with the best that its devices do without a pipeline") {
+  const Profile profile = synthetic_profile(transformer_layers(10), {.device_count = 4});
+  const Plan plan = plan_of(profile, {.stage_count = 4, .global_batch = 16}).plan;
+  Seconds best{1e9};
+  for (const Rival& rival : plan.rivals) {
+    CHECK(rival.device_count <= 4);
+    if (rival.layout.find("pipeline") == std::string::npos && rival.fits) {
+      best = std::min(best, rival.step);
+    }
+  }
+  CHECK(plan.verdict.speedup == doctest::Approx(best / plan.predicted.step));
+  std::vector<std::string> ways;
+  for (const Rival& rival : plan.rivals) ways.push_back(rival.way);
+  CHECK(ways == std::vector<std::string>{
+                    "one device", "data parallel", "data parallel, optimizer sharded",
+                    "fully sharded data parallel", "pipeline", "pipeline and data parallel"});
+}
+
+TEST_CASE("partition: data parallelism costs a ring of the gradients, once a step") {
+  // One layer kind, no pipeline: 4 devices take 2 samples each, then 2 * 3 pieces of a quarter.
+  const SyntheticLayer layer{.forward_s = 0.01, .backward_s = 0.02, .parameter_bytes = 4'000'000};
+  const Profile profile = synthetic_profile(
+      {layer, layer, layer, layer},
+      {.device_count = 4, .micro_batches = {1}, .latency_s = 1e-3, .bytes_per_s = 1e8});
+  const Plan plan = plan_of(profile, {.stage_count = 4, .global_batch = 8}).plan;
+  const auto rival = [&](const std::string& way) {
+    return std::ranges::find(plan.rivals, way, &Rival::way)->step.count();
+  };
+  const double work = 2 * 4 * 0.03;
+  const double ring = 6 * (1e-3 + 16e6 / 4 / 1e8);
+  CHECK(rival("data parallel") == doctest::Approx(work + ring + 4 * 1e-4));
+  CHECK(rival("data parallel, optimizer sharded") == doctest::Approx(work + ring + 4 * 1e-4 / 4));
+  // Fully sharded: a layer's gather hides behind its forward, gather and scatter do not behind its
+  // backward.
+  const double piece = 3 * (1e-3 + 4e6 / 4 / 1e8);
+  const double step = 2 * 4 * (std::max(0.01, piece) + std::max(0.02, 2 * piece)) + 4 * 1e-4 / 4;
+  CHECK(rival("fully sharded data parallel") == doctest::Approx(step));
+}
+
+TEST_CASE("partition: a model that fits no other way makes a pipeline worth it") {
+  SyntheticLayer heavy{.saved_bytes = 10, .output_bytes = 1, .parameter_bytes = 1 << 20};
+  const Profile profile =
+      synthetic_profile(std::vector<SyntheticLayer>(4, heavy), {.device_count = 4});
+  // A rank of the pipeline holds one layer; fully sharded devices hold a quarter of all four and,
+  // while they compute, two layers' parameters and one's gradients.
+  const Plan plan =
+      plan_of(profile, {.stage_count = 4, .global_batch = 4, .memory = Bytes{5 << 20}}).plan;
   CHECK(plan.verdict.worth_it);
   CHECK(plan.verdict.speedup == 0.0);
   CHECK(plan.verdict.sentence.find("cannot hold") != std::string::npos);
