@@ -84,9 +84,17 @@ Candidate::Fit Candidate::find_fit(int stage, int first, int last) const {
     return memory(stage, first, last, choice) <= allowed;
   };
   if (!recomputes_) return {.choice = {}, .fits = fits({})};
-  if (auto least = least_recompute(chain, first, last, basis_->most_recompute, fits))
+  if (auto least = least_segmented_recompute(chain, first, last, basis_->most_recompute, fits))
     return {std::move(*least), true};
-  return {most_recompute(chain, first, last, basis_->most_recompute), false};
+  // Nothing fits: what needs least.
+  Fit leanest{most_recompute(chain, first, last, basis_->most_recompute), false};
+  for (int segment = 2; segment <= std::min(kLongestSegment, last - first); segment *= 2) {
+    RecomputeChoice longer = most_recompute(chain, first, last, basis_->most_recompute, segment);
+    if (memory(stage, first, last, longer) < memory(stage, first, last, leanest.choice)) {
+      leanest.choice = std::move(longer);
+    }
+  }
+  return leanest;
 }
 
 /// Equal stages of equal layers share an answer: a stage inside a run of layers alike is moved to
@@ -227,7 +235,10 @@ std::vector<RecomputeChoice> Candidate::recompute(const Cut& cut) const {
     const Fit& found = fit(stage, first, cut[index_of(stage) + 1]);
     RecomputeChoice& choice = choices[index_of(stage)] = found.choice;
     const int shift = choice.empty() ? 0 : first - choice.front().first;
-    for (RecomputedRun& run : choice) run = {run.first + shift, run.last + shift, run.recompute};
+    for (RecomputedRun& run : choice) {
+      run.first += shift;
+      run.last += shift;
+    }
   }
   return choices;
 }

@@ -203,6 +203,51 @@ StageCost ChainCosts::stage(int first, int last, int class_index) const {
   return stage(first, last, class_index, {});
 }
 
+ChainCosts::RunMemory ChainCosts::run_memory(const RecomputedRun& run, bool ends_stage,
+                                             Bytes stage_output, int class_index) const {
+  if (run.recompute == Recompute::kFull && run.segment > 1) {
+    return segmented_memory(run, ends_stage, stage_output, class_index);
+  }
+  const ClassSums& sums = of(class_index, run.recompute);
+  const auto from = index_of(run.first);
+  const auto end = index_of(run.last);
+  RunMemory memory{.saved = between(sums.saved, run.first, run.last),
+                   .forward_peak = Bytes{sums.forward_peak.at(from, end)} - sums.saved[from],
+                   .backward_peak = Bytes{0}};
+  // The last layer's incoming gradient is the stage's; the others' come on top of it.
+  if (ends_stage) memory.backward_peak = sums.own_backward_peak[end - 1];
+  if (const std::size_t inner = ends_stage ? end - 1 : end; inner > from) {
+    const Bytes peak = Bytes{sums.backward_peak.at(from, inner)} - sums.saved[end] - stage_output;
+    memory.backward_peak = std::max(memory.backward_peak, peak);
+  }
+  return memory;
+}
+
+/// Segments of several layers (Chen et al. 2016, section 4): of each only the first layer's input
+/// is kept; its backward computes the segment's forward again, keeping everything, and then goes
+/// back through it.
+ChainCosts::RunMemory ChainCosts::segmented_memory(const RecomputedRun& run, bool ends_stage,
+                                                   Bytes stage_output, int class_index) const {
+  const ClassSums& full = of(class_index, Recompute::kFull);
+  RunMemory memory;
+  for (int from = run.first; from < run.last; from += run.segment) {
+    const int end = std::min(run.last, from + run.segment);
+    const Bytes input = between(full.saved, from, from + 1);
+    for (int layer = from; layer < end; ++layer) {
+      const Bytes own = Bytes{full.forward_peak.at(index_of(layer), index_of(layer) + 1)} -
+                        full.saved[index_of(layer)];
+      const Bytes held = memory.saved + (layer > from ? input : Bytes{0});
+      memory.forward_peak = std::max(memory.forward_peak, held + own);
+    }
+    memory.saved += input;
+    const StageCost again = stage(from, end, class_index);
+    Bytes peak = std::max(again.forward_peak, again.saved + again.backward_peak) - input;
+    if (!(ends_stage && end == run.last)) peak += between(full.output, end - 1, end) - stage_output;
+    memory.backward_peak = std::max(memory.backward_peak - input, peak);
+  }
+  return memory;
+}
+
 StageCost ChainCosts::stage(int first, int last, int class_index,
                             const RecomputeChoice& choice) const {
   StageCost cost{.send_activation = transfer(last, class_index, LinkScope::kInside),
@@ -213,35 +258,21 @@ StageCost ChainCosts::stage(int first, int last, int class_index,
   const RecomputedRun whole{first, last, Recompute::kNone};
   const std::span<const RecomputedRun> runs =
       choice.empty() ? std::span(&whole, 1) : std::span<const RecomputedRun>(choice);
-  Bytes saved{0};
-  for (const RecomputedRun& run : runs)
-    saved += between(of(class_index, run.recompute).saved, run.first, run.last);
   for (const RecomputedRun& run : runs) {
+    if (run.first == run.last) continue;
     const ClassSums& sums = of(class_index, run.recompute);
-    const Bytes own_saved = between(sums.saved, run.first, run.last);
-    const Bytes before = cost.saved;
-    cost.saved += own_saved;
     cost.forward += between(sums.forward, run.first, run.last);
     cost.backward += between(sums.backward, run.first, run.last);
     cost.backward_input += between(sums.backward_input, run.first, run.last);
     cost.backward_weight += between(sums.backward_weight, run.first, run.last);
     cost.weight_pending += between(sums.weight_pending, run.first, run.last);
-    if (run.first == run.last) continue;
-    const auto from = index_of(run.first);
-    const auto end = index_of(run.last);
-    const Bytes forward_peak = Bytes{sums.forward_peak.at(from, end)} - sums.saved[from] + before;
-    cost.forward_peak = std::max(cost.forward_peak, forward_peak);
-    // The last layer's incoming gradient is the stage's; the others' come on top of it.
-    const Bytes after = saved - cost.saved;
-    const auto inner_end = run.last == last ? end - 1 : end;
-    if (run.last == last) {
-      cost.backward_peak = std::max(cost.backward_peak, sums.own_backward_peak[end - 1]);
-    }
-    if (inner_end > from) {
-      const Bytes inner = Bytes{sums.backward_peak.at(from, inner_end)} - sums.saved[end] - after;
-      cost.backward_peak = std::max(cost.backward_peak, inner - cost.output);
-    }
+    const RunMemory memory = run_memory(run, run.last == last, cost.output, class_index);
+    cost.forward_peak = std::max(cost.forward_peak, cost.saved + memory.forward_peak);
+    cost.saved += memory.saved;
+    // What this run saved is given back by the time that an earlier one goes back.
+    cost.backward_peak = std::max(cost.backward_peak - memory.saved, memory.backward_peak);
   }
+  cost.backward_peak = std::max(cost.backward_peak, Bytes{0});
   return cost;
 }
 

@@ -34,6 +34,8 @@ struct RecomputedRun {
   int first = 0;
   int last = 0;
   Recompute recompute = Recompute::kNone;
+  /// With full recompute: so many layers keep one input together and are computed again at once.
+  int segment = 1;
   bool operator==(const RecomputedRun&) const = default;
 };
 /// What each layer of a stage recomputes: runs that cover it in order. Empty: nothing.
@@ -162,6 +164,18 @@ class ChainCosts {
     return sums_->classes[static_cast<std::size_t>(class_index) * kRecomputeCount +
                           static_cast<std::size_t>(recompute)];
   }
+
+  /// What a run adds to a stage.
+  struct RunMemory {
+    Bytes saved;
+    Bytes forward_peak;   ///< above the level at which the run's forward starts
+    Bytes backward_peak;  ///< above the level at which its backward starts, the incoming gradients
+                          ///< of all but the stage's last layer included
+  };
+  [[nodiscard]] RunMemory run_memory(const RecomputedRun& run, bool ends_stage, Bytes stage_output,
+                                     int class_index) const;
+  [[nodiscard]] RunMemory segmented_memory(const RecomputedRun& run, bool ends_stage,
+                                           Bytes stage_output, int class_index) const;
 
   std::shared_ptr<const Sums> sums_;
   Network network_;

@@ -19,7 +19,7 @@ std::vector<RecomputeRun> runs_of(const RecomputeChoice& choice) {
   const bool any = std::ranges::any_of(
       choice, [](const RecomputedRun& run) { return run.recompute != Recompute::kNone; });
   for (const RecomputedRun& run : choice) {
-    if (any) runs.push_back({run.last - run.first, run.recompute});
+    if (any) runs.push_back({run.last - run.first, run.recompute, run.segment});
   }
   return runs;
 }

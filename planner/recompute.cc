@@ -56,19 +56,24 @@ std::vector<Group> groups_of(const ChainCosts& chain, int first, int last, Recom
   return groups;
 }
 
-void append(RecomputeChoice& choice, int layer, Recompute recompute) {
+void append(RecomputeChoice& choice, int layer, Recompute recompute, int segment = 1) {
   if (!choice.empty() && choice.back().recompute == recompute) {
     ++choice.back().last;
   } else {
-    choice.push_back({layer, layer + 1, recompute});
+    choice.push_back({layer, layer + 1, recompute, recompute == Recompute::kFull ? segment : 1});
   }
 }
 
 /// One search.
 class Knapsack {
  public:
-  Knapsack(const ChainCosts& chain, int first, int last, Recompute most, const ChoiceFits& fits)
-      : first_(first), last_(last), fits_(fits), groups_(groups_of(chain, first, last, most)) {
+  Knapsack(const ChainCosts& chain, int first, int last, Recompute most, const ChoiceFits& fits,
+           int segment)
+      : first_(first),
+        last_(last),
+        segment_(segment),
+        fits_(fits),
+        groups_(groups_of(chain, first, last, most)) {
     counts_.resize(groups_.size());
   }
 
@@ -100,7 +105,7 @@ class Knapsack {
     }
     RecomputeChoice choice;
     for (int layer = first_; layer < last_; ++layer) {
-      append(choice, layer, of_layer[static_cast<std::size_t>(layer - first_)]);
+      append(choice, layer, of_layer[static_cast<std::size_t>(layer - first_)], segment_);
     }
     return choice;
   }
@@ -180,6 +185,7 @@ class Knapsack {
 
   int first_;
   int last_;
+  int segment_;
   const ChoiceFits& fits_;
   std::vector<Group> groups_;
   std::vector<Counts> counts_;
@@ -190,17 +196,35 @@ class Knapsack {
 }  // namespace
 
 std::optional<RecomputeChoice> least_recompute(const ChainCosts& chain, int first, int last,
-                                               Recompute most, const ChoiceFits& fits) {
-  return Knapsack(chain, first, last, most, fits).least();
+                                               Recompute most, const ChoiceFits& fits,
+                                               int segment) {
+  return Knapsack(chain, first, last, most, fits, segment).least();
 }
 
-RecomputeChoice most_recompute(const ChainCosts& chain, int first, int last, Recompute most) {
+std::optional<RecomputeChoice> least_segmented_recompute(const ChainCosts& chain, int first,
+                                                         int last, Recompute most,
+                                                         const ChoiceFits& fits) {
+  std::optional<RecomputeChoice> best = least_recompute(chain, first, last, most, fits);
+  if (best && best->empty()) return best;
+  const int longest = most == Recompute::kFull ? std::min(kLongestSegment, last - first) : 1;
+  for (int segment = 2; segment <= longest; segment *= 2) {
+    std::optional<RecomputeChoice> longer =
+        least_recompute(chain, first, last, most, fits, segment);
+    if (!longer) continue;
+    if (!best || added_time(chain, *longer) < added_time(chain, *best)) best = std::move(longer);
+  }
+  return best;
+}
+
+RecomputeChoice most_recompute(const ChainCosts& chain, int first, int last, Recompute most,
+                               int segment) {
   RecomputeChoice choice;
   for (int layer = first; layer < last; ++layer) {
     append(choice, layer,
            offered(chain, layer, Recompute::kFull, most)        ? Recompute::kFull
            : offered(chain, layer, Recompute::kSelective, most) ? Recompute::kSelective
-                                                                : Recompute::kNone);
+                                                                : Recompute::kNone,
+           segment);
   }
   return choice;
 }

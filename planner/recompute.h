@@ -16,6 +16,8 @@ using ChoiceFits = std::function<bool(const RecomputeChoice&)>;
 /// the least time to a micro-batch's backward and fits; empty when none does. Nothing is chosen
 /// ({}) where nothing need be.
 ///
+/// `segment`: layers that recompute fully do so together in segments of so many.
+///
 /// A multiple-choice knapsack over the layers (AdaPipe: Sun et al., ASPLOS 2024, section 4), with
 /// equal layers merged: what counts is how many of a kind recompute fully, how many selectively.
 /// Of equal layers the first in the stage recompute most: their backward comes last, when the
@@ -25,11 +27,20 @@ using ChoiceFits = std::function<bool(const RecomputeChoice&)>;
 /// combinations (several kinds of layers, tens of each) kinds are taken one after the other, most
 /// bytes for the added time first.
 std::optional<RecomputeChoice> least_recompute(const ChainCosts& chain, int first, int last,
-                                               Recompute most, const ChoiceFits& fits);
+                                               Recompute most, const ChoiceFits& fits,
+                                               int segment = 1);
 
-/// Everything recomputed that can be, up to `most`: what fits if anything does, but for its
-/// workspace.
-RecomputeChoice most_recompute(const ChainCosts& chain, int first, int last, Recompute most);
+/// The same over segments of 1, 2, 4, ... layers: longer ones keep fewer inputs, and more while one
+/// is computed again. Of equal ones the shortest.
+std::optional<RecomputeChoice> least_segmented_recompute(const ChainCosts& chain, int first,
+                                                         int last, Recompute most,
+                                                         const ChoiceFits& fits);
+
+/// Everything recomputed that can be, up to `most`, in segments of so many layers.
+RecomputeChoice most_recompute(const ChainCosts& chain, int first, int last, Recompute most,
+                               int segment = 1);
+
+inline constexpr int kLongestSegment = 64;
 
 /// Choices from nothing to everything recomputed, each with one layer more: first selectively, then
 /// fully. For ranks of several stages.

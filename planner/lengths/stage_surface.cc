@@ -60,7 +60,7 @@ RecomputeChoice choice_of(const PlanStage& stage) {
   RecomputeChoice choice;
   int first = stage.first_layer;
   for (const RecomputeRun& run : stage.recompute) {
-    choice.push_back({first, first + run.layer_count, run.recompute});
+    choice.push_back({first, first + run.layer_count, run.recompute, run.segment});
     first += run.layer_count;
   }
   return choice;

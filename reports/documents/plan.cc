@@ -63,6 +63,7 @@ template <typename Io>
 void describe(Io& io, Like<RecomputeRun> auto& run) {
   io("layer_count", run.layer_count, IntegerRange{1, kLayer.most});
   io.word("recompute", run.recompute, recompute_words());
+  io.usually("segment", run.segment, 1, IntegerRange{1, kLayer.most});
 }
 
 template <typename Io>

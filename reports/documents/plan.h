@@ -43,6 +43,7 @@ struct Layout {
 struct RecomputeRun {
   int layer_count = 0;
   Recompute recompute = Recompute::kNone;
+  int segment = 1;  ///< of full recompute: layers that keep one input together
   bool operator==(const RecomputeRun&) const = default;
 };
 
