@@ -47,6 +47,8 @@ struct Arguments {
   std::string recompute;
   std::optional<std::int64_t> recompute_chunk;
   std::string reserve;
+  bool forward_only = false;
+  std::string objective;
   bool json = false;
   GraphQuestion graph;
   LengthsQuestion lengths;
@@ -96,9 +98,21 @@ LayerPin pin_of(const std::string& text) {
               "layers and stages count from 0: --pin 0-3=0");
 }
 
+void require_inference(const Arguments& arguments) {
+  word_of<int>("--objective", arguments.objective, {"throughput", "latency"});
+  if (!arguments.forward_only) {
+    throw Error(Failure::kBadInput, "--objective needs --forward-only",
+                "training has one objective: the shortest step");
+  }
+  if (arguments.objective == "latency" && arguments.global_batch) {
+    throw Error(Failure::kBadInput, "--objective latency and --global-batch contradict each other",
+                "latency is that of one micro-batch: give --micro-batch");
+  }
+}
+
 planner::PartitionOptions options_of(const Arguments& arguments) {
   planner::PartitionOptions options{.stage_count = arguments.stages,
-                                    .global_batch = arguments.global_batch.value(),
+                                    .global_batch = arguments.global_batch.value_or(1),
                                     .micro_batch = arguments.micro_batch,
                                     .sequence = arguments.sequence,
                                     .virtual_count = arguments.virtual_count,
@@ -108,6 +122,12 @@ planner::PartitionOptions options_of(const Arguments& arguments) {
   if (!arguments.reserve.empty()) options.reserve = size_of("--reserve", arguments.reserve);
   if (!arguments.graph.devices.empty()) {
     options.device_count = device_count_of(arguments.graph.devices);
+  }
+  options.forward_only = arguments.forward_only;
+  if (!arguments.objective.empty()) {
+    require_inference(arguments);
+    // A request's latency is the way of one micro-batch through all stages.
+    if (arguments.objective == "latency") options.global_batch = arguments.micro_batch.value_or(1);
   }
   options.tensor_parallel = arguments.tensor_parallel;
   options.data_parallel = arguments.data_parallel;
@@ -157,7 +177,7 @@ void require_one_question(const Arguments& arguments) {
                 "give one of them as a file");
   }
   if (arguments.graph.rules.empty()) {
-    if (arguments.global_batch) return;
+    if (arguments.global_batch || arguments.objective == "latency") return;
     throw Error(Failure::kBadInput, "--global-batch is required",
                 "give the samples of one step, such as --global-batch 64");
   }
@@ -265,6 +285,12 @@ void add_partition(CLI::App& app, Shell& shell) {
   verb->add_option("--reserve", arguments->reserve,
                    "Of that, keep so much free on every rank: fragmentation, libraries")
       ->option_text("SIZE");
+  verb->add_flag("--forward-only", arguments->forward_only,
+                 "Plan inference: no backward, parameters alone in memory");
+  verb->add_option("--objective", arguments->objective,
+                   "With --forward-only: throughput of a batch [default], or latency of one "
+                   "micro-batch")
+      ->option_text("WHAT");
   verb->add_option("--tensor-parallel", arguments->tensor_parallel,
                    "Devices that share each layer; not given: every degree the profile has")
       ->option_text("T");

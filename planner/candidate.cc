@@ -53,6 +53,7 @@ Candidate::Candidate(std::shared_ptr<const CostBasis> basis, Schedule schedule, 
     memory_forms_.emplace_back(schedule_, basis_->batch.class_of_micro_batch, stage);
   }
   for (const std::vector<Action>& actions : schedule_.ranks) action_count_ += std::ssize(actions);
+  if (schedule_.name == kForwardOnly) calls_ = 1.0;
   for (int layer = 0; layer < chain.layer_count(); ++layer) {
     for (const Recompute recompute : {Recompute::kSelective, Recompute::kFull}) {
       recomputes_ =
@@ -142,7 +143,7 @@ Seconds Candidate::work(int first, int last) const {
     const int count = index == 0 ? batch.micro_batch_count() - batch.last_class() : 1;
     const Seconds once =
         chain.forward(first, last, index) + chain.least_backward(first, last, index);
-    work += (once * least_slowdown_ + 2.0 * basis_->call_overhead) * count;
+    work += (once * least_slowdown_ + calls_ * basis_->call_overhead) * count;
   }
   return work;
 }
@@ -386,7 +387,7 @@ Evaluation Candidate::evaluate(const Cut& cut) const {
                                  .activations = peaks[rank].activations,
                                  .transient = peaks[rank].transient,
                                  .buffers = peaks[rank].buffers});
-    evaluation.in_flight.push_back(peaks[rank].in_flight);
+    evaluation.in_flight.push_back(schedule_.name == kForwardOnly ? 1 : peaks[rank].in_flight);
   }
   return evaluation;
 }

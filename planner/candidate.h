@@ -135,6 +135,7 @@ class Candidate {
   CutLimits limits_;
   StagePlaces places_;
   std::int64_t action_count_ = 0;
+  double calls_ = 2.0;  ///< of a stage for a micro-batch, at least
   MakespanBound makespan_bound_;
   std::vector<MemoryForms> memory_forms_;  ///< by stage
   bool recomputes_ = false;                ///< some layer can

@@ -4,8 +4,13 @@
 
 namespace ppplan::planner {
 
-CostBook::CostBook(const Profile& profile, std::int64_t sequence, int devices_per_node)
-    : profile_(profile), sequence_(sequence), per_node_(devices_per_node), network_(profile) {}
+CostBook::CostBook(const Profile& profile, std::int64_t sequence, int devices_per_node,
+                   bool forward_only)
+    : profile_(profile),
+      sequence_(sequence),
+      per_node_(devices_per_node),
+      forward_only_(forward_only),
+      network_(profile) {}
 
 /// More busy devices than were measured make no difference.
 CostBook::TableKey CostBook::key(const Sharding& sharding, std::int64_t chunk,
@@ -18,7 +23,7 @@ const CostTable& CostBook::table(const Sharding& sharding, std::int64_t chunk, i
   std::unique_ptr<CostTable>& table = tables_[key(sharding, chunk, device_count)];
   if (!table) {
     const Geometry geometry({.sharding = sharding}, 1, per_node_);
-    const RowChoice rows{sequence_, sharding, chunk, device_count};
+    const RowChoice rows{sequence_, sharding, chunk, device_count, forward_only_};
     table = std::make_unique<CostTable>(profile_, rows, network_, geometry);
   }
   return *table;

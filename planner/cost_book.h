@@ -16,7 +16,8 @@ namespace ppplan::planner {
 class CostBook {
  public:
   /// `profile` must outlive this.
-  CostBook(const Profile& profile, std::int64_t sequence, int devices_per_node);
+  CostBook(const Profile& profile, std::int64_t sequence, int devices_per_node,
+           bool forward_only = false);
 
   /// Throws Error(kBadInput) as CostTable does.
   const CostTable& table(const Sharding& sharding, std::int64_t chunk, int device_count);
@@ -35,6 +36,7 @@ class CostBook {
   const Profile& profile_;
   std::int64_t sequence_;
   int per_node_;
+  bool forward_only_;
   Network network_;
   std::map<TableKey, std::unique_ptr<CostTable>> tables_;
   std::map<ChainKey, ChainCosts> chains_;

@@ -171,7 +171,12 @@ CostTable::CostTable(const Profile& profile, const RowChoice& rows, const Networ
   costs_.fill(std::vector<Row>(profile.model.kinds.size()));
   const int device_count = std::max(1, static_cast<int>(profile.devices.size()));
   const int worker_count = std::min(rows.device_count, device_count);
-  const auto priced = [&](const Measurement& row) { return cost_of(row, network, geometry); };
+  const auto priced = [&](const Measurement& row) {
+    const LayerCost cost = cost_of(row, network, geometry);
+    if (!rows.forward_only) return cost;
+    return LayerCost{
+        .forward = cost.forward, .forward_peak = cost.forward_peak, .output = cost.output};
+  };
   std::set<int> kinds;
   for (const Layer& layer : profile.model.layers) kinds.insert(layer.kind);
   for (const int kind : kinds) {
@@ -193,7 +198,12 @@ CostTable::CostTable(const Profile& profile, const RowChoice& rows, const Networ
     const Row& row = costs_.front()[index];
     micro_batches_.least = std::max<std::int64_t>(micro_batches_.least, row.begin()->first);
     micro_batches_.most = std::min<std::int64_t>(micro_batches_.most, row.rbegin()->first);
-    optimizer_[index] = optimizer_of(profile, kind, rows.sharding, worker_count);
+    OptimizerCost& kept = optimizer_[index];
+    kept = optimizer_of(profile, kind, rows.sharding, worker_count);
+    if (rows.forward_only) {
+      kept.step = {};
+      kept.gradients = kept.optimizer_state = Bytes{0};
+    }
   }
 }
 

@@ -31,6 +31,7 @@ struct RowChoice {
   Sharding sharding;
   std::int64_t recompute_chunk = 0;  ///< tokens a piece; 0: all at once
   int device_count = 1;              ///< that are busy at once
+  bool forward_only = false;         ///< inference: nothing is kept, nothing goes back
 };
 
 /// The rows of a profile that suit one sequence length, one sharding, one size of recomputed pieces

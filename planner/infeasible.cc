@@ -65,8 +65,8 @@ std::optional<std::string> shorter_sequence(Question question) {
   for (const std::int64_t sequence : sequences) {
     if (sequence >= asked) continue;
     question.sequence = sequence;
-    question.book =
-        std::make_shared<CostBook>(*question.profile, sequence, question.devices_per_node());
+    question.book = std::make_shared<CostBook>(*question.profile, sequence,
+                                               question.devices_per_node(), question.forward_only);
     if (would_fit(question)) return fmt::format("--sequence {}", sequence);
   }
   return std::nullopt;

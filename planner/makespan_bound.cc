@@ -5,6 +5,7 @@
 namespace ppplan::planner {
 
 BoundKind bound_kind(const std::string& schedule) {
+  if (schedule == kForwardOnly) return BoundKind::kForward;
   if (schedule == "naive") return BoundKind::kNaive;
   if (schedule == "gpipe") return BoundKind::kGpipe;
   if (schedule == "1f1b") return BoundKind::k1f1b;
@@ -92,6 +93,7 @@ Seconds MakespanBound::one_by_one() const {
 
 Seconds MakespanBound::at(int stage, int first, int last, std::span<const Seconds> added) const {
   if (kind_ == BoundKind::kNaive) return naive_makespan_;
+  if (kind_ == BoundKind::kForward) return at_forward(stage, first, last);
   if (kind_ == BoundKind::kAny) return at_any(stage, first, last, added);
   const int tail = batch_.last_class();
   Seconds all{0};
@@ -104,6 +106,20 @@ Seconds MakespanBound::at(int stage, int first, int last, std::span<const Second
   return all + (kind_ == BoundKind::kGpipe
                     ? there_and_back(last, costs_.layer_count(), stage, stage_count_ - 1, tail, 0)
                     : excursions(stage, first, last, added));
+}
+
+/// The first micro-batch comes down, all pass, the last one goes up.
+Seconds MakespanBound::at_forward(int stage, int first, int last) const {
+  const int tail = batch_.last_class();
+  const int top = stage_count_ - 1;
+  Seconds all{0};
+  for (int index = 0; index <= tail; ++index) {
+    all += own(stage, first, last, index, {}).forward * count_of(index);
+  }
+  const Seconds outside =
+      costs_.forward(0, first, 0) + costs_.forward(last, costs_.layer_count(), tail);
+  return all + outside * least_slowdown_ + hops(0, stage, 0) + hops(stage, top, tail) +
+         call_overhead_ * top;
 }
 
 Seconds MakespanBound::at_any(int stage, int first, int last,

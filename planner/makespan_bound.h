@@ -23,10 +23,11 @@ struct StagePlaces {
 
 /// Which dependencies a bound may count on.
 enum class BoundKind {
-  kAny,    ///< any schedule, also of several stages a rank
-  kNaive,  ///< one micro-batch after the other
-  kGpipe,  ///< all forwards, then all backwards
-  k1f1b,   ///< p - s - 1 forwards, then forward and backward in turn
+  kForward,  ///< forwards only
+  kAny,      ///< any schedule, also of several stages a rank
+  kNaive,    ///< one micro-batch after the other
+  kGpipe,    ///< all forwards, then all backwards
+  k1f1b,     ///< p - s - 1 forwards, then forward and backward in turn
 };
 
 /// The sharpest kind that holds for a schedule of this name.
@@ -39,6 +40,7 @@ BoundKind bound_kind(const std::string& schedule);
 /// Letters: F, B a stage's forward and backward of one micro-batch, D the way down to the stage and
 /// back at the end (F and B of the layers before it, transfers), U the way up to the last stage and
 /// back (likewise after it), m micro-batches, w = p - s - 1.
+///   forward  the way down + m F + the way up, forwards only
 ///   any    the way down + m (F + B), or D + m (F + the input half of B): weight gradients may come
 ///          last
 ///   gpipe  D + m (F + B) + U
@@ -69,6 +71,7 @@ class MakespanBound {
   [[nodiscard]] Own own(int stage, int first, int last, int class_index,
                         std::span<const Seconds> added) const;
   [[nodiscard]] double count_of(int class_index) const;
+  [[nodiscard]] Seconds at_forward(int stage, int first, int last) const;
   [[nodiscard]] Seconds at_any(int stage, int first, int last,
                                std::span<const Seconds> added) const;
   [[nodiscard]] Seconds hops(int from, int to, int class_index) const;

@@ -45,6 +45,10 @@ struct PartitionOptions {
   std::vector<LayerPin> pins{};
   std::vector<int> layer_counts{};  ///< by stage; empty: left to the planner
 
+  /// Inference: forwards only, parameters alone in memory. The step is the time of a whole batch;
+  /// for the least latency ask for a batch of one micro-batch.
+  bool forward_only = false;
+
   /// Devices in all; where empty, the profile's cluster. Without either there is one pipeline,
   /// whose ranks are one device each; with one of them every layout of so many devices is looked
   /// at.

@@ -131,7 +131,8 @@ Plan make_plan(const Question& question, const PartitionOptions& options, const 
   plan.ranks = ranks_of(candidate.basis(), evaluation);
   const bool recomputes = std::ranges::any_of(
       plan.stages, [](const PlanStage& stage) { return !stage.recompute.empty(); });
-  plan.export_only = plan.layout.device_count() > 1 || recomputes || plan.recompute_chunk != 0;
+  plan.export_only = question.forward_only || plan.layout.device_count() > 1 || recomputes ||
+                     plan.recompute_chunk != 0;
   const auto tokens =
       static_cast<double>(question.global_batch) * static_cast<double>(question.sequence);
   plan.predicted = {

@@ -74,6 +74,7 @@ void check_schedules(const std::vector<std::string>& schedules) {
 /// The schedules asked for, or what serves such a question.
 std::vector<std::string> allowed_schedules(const Profile& profile,
                                            const PartitionOptions& options) {
+  if (options.forward_only) return {std::string(kForwardOnly)};
   if (!options.schedules.empty()) return options.schedules;
   if (options.virtual_count.value_or(1) > 1) return {"interleaved-1f1b", "looped-bfs"};
   if (options.device_count || profile.cluster) {
@@ -403,10 +404,11 @@ Question ask(const Profile& profile, const PartitionOptions& options) {
                     .drafts = drafts(options),
                     .pins = options.pins,
                     .layer_counts = options.layer_counts,
-                    .recompute = options.recompute,
+                    .forward_only = options.forward_only,
+                    .recompute = options.forward_only ? Recompute::kNone : options.recompute,
                     .chunks = chunks_of(profile, options)};
-  question.book =
-      std::make_shared<CostBook>(profile, question.sequence, question.devices_per_node());
+  question.book = std::make_shared<CostBook>(profile, question.sequence,
+                                             question.devices_per_node(), question.forward_only);
   return question;
 }
 
@@ -475,12 +477,13 @@ Seconds cheap_bound(const Question& question, const PipelineShape& shape, const 
   Seconds through{0};
   for (int index = 0; index < chain.class_count(); ++index) {
     const int count = index == 0 ? full_count : 1;
-    const Seconds calls = 2.0 * rank_count * profile.call_overhead;
+    const Seconds calls = (question.forward_only ? 1.0 : 2.0) * rank_count * profile.call_overhead;
     const Seconds forward = chain.forward(0, layers, index);
     work += ((forward + chain.least_backward(0, layers, index)) * slowdown + calls) * count;
     const Seconds down =
         std::min(chain.backward(0, layers, index), chain.backward_input(0, layers, index));
-    const Seconds hops = 2.0 * (rank_count - 1) * chain.least_transfer(index, LinkScope::kInside);
+    const Seconds hops = (question.forward_only ? 1.0 : 2.0) * (rank_count - 1) *
+                         chain.least_transfer(index, LinkScope::kInside);
     through = std::max(through, (forward + down) * slowdown + calls + hops);
   }
   StaticMemory share = chain.static_memory(0, layers);

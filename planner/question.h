@@ -43,6 +43,7 @@ struct Question {
   std::vector<std::string> drafts;
   std::vector<LayerPin> pins;
   std::vector<int> layer_counts;
+  bool forward_only = false;
   Recompute recompute = Recompute::kFull;  ///< the most that is allowed
   std::vector<std::int64_t> chunks{0};     ///< sizes of recomputed pieces to try
   std::shared_ptr<CostBook> book;          ///< of this profile and sequence

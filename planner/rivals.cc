@@ -47,7 +47,7 @@ std::vector<Way> ways_of(const PartitionOptions& asked, int device_count) {
   std::erase(free.schedules, kSynthesized);
   PartitionOptions flat = free;
   flat.stage_count = 1;
-  flat.schedules = {"1f1b"};  // on one rank: each micro-batch forward and backward in turn
+  if (!flat.forward_only) flat.schedules = {"1f1b"};  // on one rank each micro-batch in turn
   PartitionOptions alone = flat;
   alone.device_count = 1;
   PartitionOptions copies = flat;

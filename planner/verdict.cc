@@ -91,8 +91,8 @@ std::string turning_point(const Question& question, const PartitionOptions& opti
     for (Link& link : profile.links) link.bandwidth.value *= factor;
     Question changed = question;
     changed.profile = &profile;
-    changed.book =
-        std::make_shared<CostBook>(profile, question.sequence, question.devices_per_node());
+    changed.book = std::make_shared<CostBook>(profile, question.sequence,
+                                              question.devices_per_node(), question.forward_only);
     if (turns(changed)) {
       return factor < 1.0
                  ? fmt::format("with links of {:.0f} % of the bandwidth it would be the other way",

@@ -80,7 +80,8 @@ class RankRules {
     const auto lacks = [&](ActionKind kind) { return (seen & bit(kind)) == 0; };
     const auto action = [&](ActionKind kind) { return Action{kind, false, stage, micro_batch}; };
     if (lacks(ActionKind::kForward)) return action(ActionKind::kForward);
-    if (lacks(ActionKind::kBackward)) {
+    const bool trains = schedule_.name != kForwardOnly;
+    if (trains && lacks(ActionKind::kBackward)) {
       if (lacks(ActionKind::kBackwardInput)) return action(ActionKind::kBackward);
       if (lacks(ActionKind::kBackwardWeight)) return action(ActionKind::kBackwardWeight);
     }
@@ -88,7 +89,7 @@ class RankRules {
     if (apart(schedule_, stage, stage + 1) && lacks(ActionKind::kSendActivation)) {
       return action(ActionKind::kSendActivation);
     }
-    if (apart(schedule_, stage, stage - 1) && lacks(ActionKind::kSendGradient)) {
+    if (trains && apart(schedule_, stage, stage - 1) && lacks(ActionKind::kSendGradient)) {
       return action(ActionKind::kSendGradient);
     }
     return std::nullopt;

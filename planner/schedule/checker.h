@@ -16,8 +16,9 @@ struct ScheduleFault {
   std::string hint{};  ///< what would cure it, where that is known
 };
 
-/// Every forward and backward (full, or input and weight) of every (stage, micro-batch) exactly
-/// once and on its stage's rank; dependencies acyclic. Empty when all holds. O(actions).
+/// Every forward and backward (full, or input and weight; none where the schedule is called
+/// kForwardOnly) of every (stage, micro-batch) exactly once and on its stage's rank; dependencies
+/// acyclic. Empty when all holds. O(actions).
 ///
 /// What that proves about deadlock, when each send blocks until its receive is reached:
 /// - compute-only: there is an order of sends and receives that never deadlocks, whatever the

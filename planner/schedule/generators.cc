@@ -130,6 +130,10 @@ const std::vector<std::string>& schedule_names() {
 }
 
 Made make_schedule(std::string_view name, const ScheduleShape& shape) {
+  if (name == kForwardOnly) {
+    require_shape(name, shape);
+    return forward_only(shape);
+  }
   const auto generator = std::ranges::find(generators(), name, &Generator::name);
   if (generator == generators().end()) {
     const std::string lower = lower_case(name);  // "1F1B" is "1f1b"

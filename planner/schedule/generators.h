@@ -29,7 +29,8 @@ struct Unschedulable {
   std::string reason;
 };
 
-/// Names that `make_schedule` knows, in the order they are listed to people.
+/// Names of the training schedules that `make_schedule` knows, in the order they are listed to
+/// people; it also knows kForwardOnly.
 const std::vector<std::string>& schedule_names();
 
 /// The compute-only schedule of that name. Throws Error(kBadInput) with "did you mean" for an

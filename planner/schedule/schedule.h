@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ppplan::planner {
@@ -29,6 +30,9 @@ struct Action {
 
   auto operator<=>(const Action&) const = default;
 };
+
+/// The name of the one schedule without backwards: inference.
+inline constexpr std::string_view kForwardOnly = "forward-only";
 
 /// A schedule. Compute-only, or with communication after `with_communication` (lowering.h).
 struct Schedule {

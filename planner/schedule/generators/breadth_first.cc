@@ -15,6 +15,17 @@ Schedule naive(const ScheduleShape& shape) {
   return schedule;
 }
 
+Schedule forward_only(const ScheduleShape& shape) {
+  Schedule schedule = empty_schedule(std::string(kForwardOnly), shape, 1, Placement::kLoop);
+  for (int rank = 0; rank < shape.rank_count; ++rank) {
+    std::vector<Action>& actions = schedule.ranks[static_cast<std::size_t>(rank)];
+    for (int micro_batch = 0; micro_batch < shape.micro_batch_count; ++micro_batch) {
+      actions.push_back({ActionKind::kForward, false, rank, micro_batch});
+    }
+  }
+  return schedule;
+}
+
 Schedule gpipe(const ScheduleShape& shape) {
   Schedule schedule = empty_schedule("gpipe", shape, 1, Placement::kLoop);
   for (int rank = 0; rank < shape.rank_count; ++rank) {

@@ -23,6 +23,9 @@ Schedule gpipe(const ScheduleShape& shape);
 /// As GPipe, each of a rank's stages in turn; backwards in reverse (Lamy-Poirier 2023).
 Schedule looped_breadth_first(const ScheduleShape& shape);
 
+/// Every forward, and nothing else: inference.
+Schedule forward_only(const ScheduleShape& shape);
+
 /// p - r - 1 forwards, then forward and backward in turn (Narayanan et al. 2019, PipeDream-Flush).
 Schedule one_forward_one_backward(const ScheduleShape& shape);
 /// 1F1B over v stages a rank (Narayanan et al. 2021, section 2.2), warm-up 2 (p - r - 1) + (v - 1)
