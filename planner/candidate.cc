@@ -78,6 +78,13 @@ Candidate::Candidate(std::shared_ptr<const CostBasis> basis, Schedule schedule, 
   }
 }
 
+std::int64_t Candidate::pricing_cost() const {
+  constexpr std::int64_t kStage = 50;  // about as long as so many actions
+  constexpr std::int64_t kLadder = 8;  // rungs tried
+  const std::int64_t once = action_count_ + kStage * stage_count() * basis_->chain().class_count();
+  return recomputes_ && !one_stage_a_rank() ? kLadder * once : once;
+}
+
 Candidate::Fit Candidate::find_fit(int stage, int first, int last) const {
   const ChainCosts& chain = basis_->chain();
   const Bytes allowed = basis_->allowed[index_of(schedule_.rank_of_stage[index_of(stage)])];

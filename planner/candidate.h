@@ -76,6 +76,9 @@ class Candidate {
   /// Then stages do not weigh on each other: bounds of single stages tell most.
   [[nodiscard]] bool one_stage_a_rank() const { return stage_count() == rank_count(); }
   [[nodiscard]] std::int64_t action_count() const { return action_count_; }
+  /// What pricing a cut takes, in simulated actions: stages are composed, and ranks of several
+  /// stages try several ways to recompute.
+  [[nodiscard]] std::int64_t pricing_cost() const;
   [[nodiscard]] int micro_batch() const { return basis_->batch.class_size.front(); }
   [[nodiscard]] const std::vector<Bytes>& allowed() const { return basis_->allowed; }
   [[nodiscard]] const CutLimits& limits() const { return limits_; }

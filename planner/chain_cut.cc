@@ -225,7 +225,6 @@ class Search {
   bool branch(std::int64_t most) {
     std::vector<std::vector<Branch>> open(index_of(problem_.stage_count));
     Cut cut(index_of(problem_.stage_count) + 1, 0);
-    std::int64_t branch_count = 0;
     int stage = 0;
     expand(0, 0, 0.0, open[0]);
     while (stage >= 0) {
@@ -236,7 +235,8 @@ class Search {
         continue;
       }
       const Branch next = branches.back();
-      if (result_.judged_count >= most || ++branch_count > limits_.branch_count) return false;
+      if (result_.judged_count >= most || ++result_.branch_count > limits_.branch_count)
+        return false;
       branches.pop_back();
       cut[index_of(stage) + 1] = next.last;
       if (problem_.prefix_bound && problem_.prefix_bound(cut, stage + 1) >= limit()) continue;

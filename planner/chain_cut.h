@@ -65,6 +65,7 @@ struct CutResult {
   double lower_bound = 0.0;
   bool proven = false;  ///< the search ended by itself
   std::int64_t judged_count = 0;
+  std::int64_t branch_count = 0;
 };
 
 /// The cheapest cut. Depth first over stages, most promising end first; a branch is dropped when

@@ -8,6 +8,8 @@ namespace {
 
 /// Actions whose memory a search for a cut that fits may follow.
 constexpr std::int64_t kFittingBudget = 2'000'000;
+/// A branch takes about as long as so many simulated actions.
+constexpr std::int64_t kBranchCost = 30;
 /// Bounds that a table of all stages may ask for, where ranks have several.
 constexpr std::int64_t kTableLimit = 1'000'000;
 
@@ -48,7 +50,7 @@ Bottleneck leanest_of_several(const Candidate& candidate) {
       .cost = [&](const Cut& cut) { return from_origin(candidate.excess(cut)); },
       .start = balanced_cut(candidate)};
   const SearchLimits limits{
-      .judged_count = std::max<std::int64_t>(2, kFittingBudget / candidate.action_count())};
+      .judged_count = std::max<std::int64_t>(2, kFittingBudget / candidate.pricing_cost())};
   const CutResult found =
       short_chain(candidate) ? cheapest_cut(problem, limits) : improved_cut(problem, limits);
   return {*found.cut, found.cost - static_cast<double>(origin.count)};
@@ -71,7 +73,7 @@ std::optional<Cut> any_fitting_of_several(const Candidate& candidate, const Cut&
           },
       .start = start};
   CutResult found =
-      cheapest_cut(problem, {.judged_count = kFittingBudget / candidate.action_count()});
+      cheapest_cut(problem, {.judged_count = kFittingBudget / candidate.pricing_cost()});
   return found.cost <= 0.0 ? std::move(found.cut) : std::nullopt;
 }
 
@@ -117,10 +119,15 @@ std::optional<Bottleneck> leanest_cut(const Candidate& candidate, double ceiling
   return least_bottleneck(layer_count(candidate), candidate.stage_count(), excess, ceiling);
 }
 
+std::int64_t search_cost(const Candidate& candidate, const CutResult& result) {
+  return result.judged_count * candidate.pricing_cost() + result.branch_count * kBranchCost;
+}
+
 CutResult fastest_cut(const Candidate& candidate, const Cut& start, Seconds ceiling,
                       std::int64_t simulated_actions) {
   const SearchLimits limits{.ceiling = ceiling.count(),
-                            .judged_count = simulated_actions / candidate.action_count()};
+                            .judged_count = simulated_actions / candidate.pricing_cost(),
+                            .branch_count = simulated_actions / kBranchCost};
   CutProblem problem{.layer_count = layer_count(candidate),
                      .stage_count = candidate.stage_count(),
                      .bound = search_bound(candidate),

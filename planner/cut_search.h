@@ -24,8 +24,9 @@ std::optional<Bottleneck> leanest_cut(const Candidate& candidate, double ceiling
 /// bounds of single stages exclude nearly everything. With several, stages weigh on each other
 /// through their rank: the search is exact where all cuts that the ranks' work does not exclude can
 /// be simulated (some ten layers); chains with layers^2 * stages beyond a million are improved from
-/// `start` only. `simulated_actions` limits the work.
+/// `start` only. `simulated_actions` limits the work; search_cost says how many a result took.
 CutResult fastest_cut(const Candidate& candidate, const Cut& start, Seconds ceiling,
                       std::int64_t simulated_actions);
+std::int64_t search_cost(const Candidate& candidate, const CutResult& result);
 
 }  // namespace ppplan::planner

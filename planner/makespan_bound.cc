@@ -36,6 +36,10 @@ MakespanBound::MakespanBound(const ChainCosts& costs, const BatchSplit& batch,
     hops_inside_.push_back(hops_inside_.back() + (apart && inside ? 1 : 0));
     hops_between_.push_back(hops_between_.back() + (apart && !inside ? 1 : 0));
   }
+  for (int index = 0; index < costs.class_count(); ++index) {
+    least_hop_.push_back({costs.least_transfer(index, LinkScope::kInside),
+                          costs.least_transfer(index, LinkScope::kBetween)});
+  }
   if (kind_ == BoundKind::kNaive) naive_makespan_ = one_by_one();
 }
 
@@ -61,10 +65,9 @@ MakespanBound::Own MakespanBound::own(int stage, int first, int last, int class_
 Seconds MakespanBound::hops(int from, int to, int class_index) const {
   const auto a = static_cast<std::size_t>(from);
   const auto b = static_cast<std::size_t>(to);
-  return costs_.least_transfer(class_index, LinkScope::kInside) *
-             (hops_inside_[b] - hops_inside_[a]) +
-         costs_.least_transfer(class_index, LinkScope::kBetween) *
-             (hops_between_[b] - hops_between_[a]);
+  const auto& [inside, between] = least_hop_[static_cast<std::size_t>(class_index)];
+  return inside * (hops_inside_[b] - hops_inside_[a]) +
+         between * (hops_between_[b] - hops_between_[a]);
 }
 
 /// Forward through layers [first, last), cut into as many stages as lie between `from` and `to`,

@@ -5,6 +5,7 @@
 #include "planner/batch.h"
 #include "planner/chain_costs.h"
 
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -86,6 +87,8 @@ class MakespanBound {
   int stage_count_;
   std::vector<double> slowdown_;  ///< [stage]
   double least_slowdown_ = 1.0;
+  /// [class]: a whole hop over the smallest boundary, inside a node and between nodes.
+  std::vector<std::array<Seconds, 2>> least_hop_;
   std::vector<int> hops_inside_;   ///< [stage]: of the boundaries before it, those between ranks
   std::vector<int> hops_between_;  ///< likewise, of different nodes
   Seconds call_overhead_;

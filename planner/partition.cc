@@ -24,10 +24,12 @@ namespace {
 
 /// Simulated actions that a search may spend: some tenths of a second.
 constexpr std::int64_t kSearchBudget = 20'000'000;
+/// Of layouts, where candidates are many and cuts only one thing among several: for each layer and
+/// rank.
+constexpr std::int64_t kLayoutBudget = 8'000;
 /// Searches the candidates' cuts, the most promising first, each only for what beats the best
 /// known.
-void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
-  std::int64_t budget = kSearchBudget;
+void search_cuts(std::vector<Priced>& priced, SearchCounts& counts, std::int64_t budget) {
   Seconds best = priced.front().step;
   Seconds bound = best;
   counts.proven = priced.front().fits;
@@ -35,7 +37,7 @@ void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
     if (!one.fits) break;
     const Candidate& candidate = *one.candidate;
     const CutResult found = fastest_cut(candidate, one.cut, best, budget / 2);
-    budget -= found.judged_count * candidate.action_count();
+    budget -= search_cost(candidate, found);
     counts.simulated_count += found.judged_count;
     counts.excluded_count += found.proven && found.judged_count == 0 ? 1 : 0;
     counts.proven = counts.proven && found.proven;
@@ -49,6 +51,13 @@ void search_cuts(std::vector<Priced>& priced, SearchCounts& counts) {
   counts.proven = counts.proven && counts.left_out_bound >= best;
   counts.bound = counts.proven ? best : bound;
   sort_best_first(priced);
+}
+
+std::int64_t budget_of(const Question& question, const Priced& best) {
+  const CostBasis& basis = best.candidate->basis();
+  const bool layouts = question.profile->cluster || basis.device_count() > basis.rank_count;
+  if (!layouts) return kSearchBudget;
+  return std::min(kSearchBudget, kLayoutBudget * basis.chain().layer_count() * basis.rank_count);
 }
 
 /// The lower bound that partition promises; at most `step`. Where a rank may have several stages
@@ -103,13 +112,13 @@ std::vector<Priced> find_plans(const Question& question, SearchCounts& counts) {
   std::vector<Priced> priced;
   if (!question.schedules.empty()) {
     priced = price_sizes(question, counts);
-    search_cuts(priced, counts);
+    search_cuts(priced, counts, budget_of(question, priced.front()));
   }
   if (question.drafts.empty()) return priced;
   Question drafted = question;
   drafted.schedules = question.drafts;
   std::vector<Priced> drafts = price_sizes(drafted, counts);
-  search_cuts(drafts, counts);
+  search_cuts(drafts, counts, budget_of(question, drafts.front()));
   for (Priced& made : synthesized(drafts)) priced.push_back(std::move(made));
   sort_best_first(priced);
   // Drafts are no answer, but tell what the order gains. Orders are made, not proven.

@@ -67,13 +67,8 @@ void append(RecomputeChoice& choice, int layer, Recompute recompute, int segment
 /// One search.
 class Knapsack {
  public:
-  Knapsack(const ChainCosts& chain, int first, int last, Recompute most, const ChoiceFits& fits,
-           int segment)
-      : first_(first),
-        last_(last),
-        segment_(segment),
-        fits_(fits),
-        groups_(groups_of(chain, first, last, most)) {
+  Knapsack(const ChainCosts& chain, int first, int last, Recompute most, const ChoiceFits& fits)
+      : first_(first), last_(last), fits_(fits), groups_(groups_of(chain, first, last, most)) {
     counts_.resize(groups_.size());
   }
 
@@ -105,7 +100,7 @@ class Knapsack {
     }
     RecomputeChoice choice;
     for (int layer = first_; layer < last_; ++layer) {
-      append(choice, layer, of_layer[static_cast<std::size_t>(layer - first_)], segment_);
+      append(choice, layer, of_layer[static_cast<std::size_t>(layer - first_)]);
     }
     return choice;
   }
@@ -136,17 +131,36 @@ class Knapsack {
     counts_[at] = {};
   }
 
-  /// The counts of the last group: for each number of full layers the fewest selective ones.
+  /// The counts of the last group: for each number of full layers the fewest selective ones. Where
+  /// all of them full do not fit, none full is what is left to try: one full layer fewer frees less
+  /// than it keeps.
   void finish(std::size_t at, double added) {
     const Group& group = groups_[at];
-    for (int full = 0; full <= (group.full ? group.count() : 0); ++full) {
+    const int most = group.full ? most_full(at, added) : 0;
+    for (int full = 0; full <= most; ++full) {
       const double so_far = added + full * group.full_s;
       if (so_far >= best_added_) break;
       counts_[at] = {full, 0};
       if (keep(so_far)) break;  // more only adds
       if (group.selective) fewest_selective(at, full, so_far);
+      if (!group.selective) full = std::max(full, most - 1);  // known to be too few
     }
     counts_[at] = {};
+  }
+
+  /// The fewest full layers of the last group that fit without selective ones; 0 where not even all
+  /// do.
+  int most_full(std::size_t at, double added) {
+    const Group& group = groups_[at];
+    int high = group.count();
+    counts_[at] = {high, 0};
+    if (!keep(added + high * group.full_s)) return 0;
+    for (int low = 0; low + 1 < high;) {
+      const int middle = low + (high - low) / 2;
+      counts_[at] = {middle, 0};
+      (keep(added + middle * group.full_s) ? high : low) = middle;
+    }
+    return high;
   }
 
   void fewest_selective(std::size_t at, int full, double added) {
@@ -185,7 +199,6 @@ class Knapsack {
 
   int first_;
   int last_;
-  int segment_;
   const ChoiceFits& fits_;
   std::vector<Group> groups_;
   std::vector<Counts> counts_;
@@ -196,22 +209,44 @@ class Knapsack {
 }  // namespace
 
 std::optional<RecomputeChoice> least_recompute(const ChainCosts& chain, int first, int last,
-                                               Recompute most, const ChoiceFits& fits,
-                                               int segment) {
-  return Knapsack(chain, first, last, most, fits, segment).least();
+                                               Recompute most, const ChoiceFits& fits) {
+  return Knapsack(chain, first, last, most, fits).least();
 }
+
+namespace {
+
+/// The first layers that can, fully, in segments; the others as they are.
+RecomputeChoice first_full(const ChainCosts& chain, int first, int last, int full_count,
+                           int segment) {
+  RecomputeChoice choice;
+  for (int layer = first; layer < last; ++layer) {
+    const bool full = full_count > 0 && chain.offers(layer, Recompute::kFull);
+    append(choice, layer, full ? Recompute::kFull : Recompute::kNone, segment);
+    full_count -= full ? 1 : 0;
+  }
+  return choice;
+}
+
+}  // namespace
 
 std::optional<RecomputeChoice> least_segmented_recompute(const ChainCosts& chain, int first,
                                                          int last, Recompute most,
                                                          const ChoiceFits& fits) {
   std::optional<RecomputeChoice> best = least_recompute(chain, first, last, most, fits);
-  if (best && best->empty()) return best;
-  const int longest = most == Recompute::kFull ? std::min(kLongestSegment, last - first) : 1;
+  if ((best && best->empty()) || most != Recompute::kFull) return best;
+  const int longest = std::min(kLongestSegment, last - first);
   for (int segment = 2; segment <= longest; segment *= 2) {
-    std::optional<RecomputeChoice> longer =
-        least_recompute(chain, first, last, most, fits, segment);
-    if (!longer) continue;
-    if (!best || added_time(chain, *longer) < added_time(chain, *best)) best = std::move(longer);
+    const auto with = [&](int full_count) {
+      return first_full(chain, first, last, full_count, segment);
+    };
+    int high = last - first;
+    if (!fits(with(high))) continue;
+    for (int low = 0; low + 1 < high;) {
+      const int middle = low + (high - low) / 2;
+      (fits(with(middle)) ? high : low) = middle;
+    }
+    RecomputeChoice longer = with(high);
+    if (!best || added_time(chain, longer) < added_time(chain, *best)) best = std::move(longer);
   }
   return best;
 }

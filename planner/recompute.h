@@ -16,8 +16,6 @@ using ChoiceFits = std::function<bool(const RecomputeChoice&)>;
 /// the least time to a micro-batch's backward and fits; empty when none does. Nothing is chosen
 /// ({}) where nothing need be.
 ///
-/// `segment`: layers that recompute fully do so together in segments of so many.
-///
 /// A multiple-choice knapsack over the layers (AdaPipe: Sun et al., ASPLOS 2024, section 4), with
 /// equal layers merged: what counts is how many of a kind recompute fully, how many selectively.
 /// Of equal layers the first in the stage recompute most: their backward comes last, when the
@@ -27,11 +25,10 @@ using ChoiceFits = std::function<bool(const RecomputeChoice&)>;
 /// combinations (several kinds of layers, tens of each) kinds are taken one after the other, most
 /// bytes for the added time first.
 std::optional<RecomputeChoice> least_recompute(const ChainCosts& chain, int first, int last,
-                                               Recompute most, const ChoiceFits& fits,
-                                               int segment = 1);
+                                               Recompute most, const ChoiceFits& fits);
 
-/// The same over segments of 1, 2, 4, ... layers: longer ones keep fewer inputs, and more while one
-/// is computed again. Of equal ones the shortest.
+/// That, or the fewest layers that fit when they recompute fully in segments of 2, 4, 8, ...:
+/// longer ones keep fewer inputs, and more while one is computed again. Of equal ones the shortest.
 std::optional<RecomputeChoice> least_segmented_recompute(const ChainCosts& chain, int first,
                                                          int last, Recompute most,
                                                          const ChoiceFits& fits);
