@@ -200,6 +200,31 @@ std::vector<std::vector<int>> device_orders(const std::vector<Device>& devices, 
   return orders;
 }
 
+/// The devices that were asked for, a rank each.
+PipelineShape ordered_pipeline(const Profile& profile, const PartitionOptions& options) {
+  const std::string flag = fmt::format("--device-order {}", fmt::join(options.device_order, ","));
+  const auto count = static_cast<int>(options.device_order.size());
+  const auto device_count = static_cast<int>(profile.devices.size());
+  check_rank_count(profile, count, flag);
+  if (options.stage_count && *options.stage_count != count) {
+    refuse(fmt::format("{} names {} devices, --stages {} asks for {}", flag, count,
+                       *options.stage_count, *options.stage_count),
+           "leave one of the two away");
+  }
+  std::set<int> used;
+  for (const int device : options.device_order) {
+    if (device < 0 || device >= device_count) {
+      refuse(fmt::format("{}: expected devices from 0 to {}, found {}", flag, device_count - 1,
+                         device),
+             fmt::format("the profile has {} devices", device_count));
+    }
+    if (!used.insert(device).second) {
+      refuse(fmt::format("{}: device {} stands there twice", flag, device), "a rank has its own");
+    }
+  }
+  return {.layout = {}, .rank_count = count, .devices = options.device_order};
+}
+
 /// One pipeline, a device a rank.
 std::vector<PipelineShape> single_pipelines(const Profile& profile,
                                             const PartitionOptions& options) {
@@ -301,6 +326,10 @@ void check_devices(const Profile& profile, const PartitionOptions& options) {
 
 std::vector<PipelineShape> shapes_of(const Profile& profile, const PartitionOptions& options) {
   check_devices(profile, options);
+  if (!options.device_order.empty()) {
+    if (!options.device_count && !profile.cluster) return {ordered_pipeline(profile, options)};
+    refuse("--device-order goes with one pipeline", "leave --devices away");
+  }
   if (options.device_count) return cluster_shapes(profile, options, *options.device_count);
   if (profile.cluster) return cluster_shapes(profile, options, profile.cluster->device_count());
   return single_pipelines(profile, options);

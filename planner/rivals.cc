@@ -43,6 +43,7 @@ std::vector<Way> ways_of(const PartitionOptions& asked, int device_count) {
   free.recompute = Recompute::kFull;
   free.recompute_chunk.reset();
   free.pins.clear();
+  free.device_order.clear();
   free.layer_counts.clear();
   std::erase(free.schedules, kSynthesized);
   PartitionOptions flat = free;

@@ -299,4 +299,29 @@ TEST_CASE("partition: what contradicts itself is refused with the flag's name") 
         }).find("no link") != std::string::npos);
 }
 
+TEST_CASE("partition: the devices asked for are used in their order, or refused with the reason") {
+  Profile profile = synthetic_profile(transformer_layers(6), {.device_count = 3});
+  for (std::size_t device = 0; device < 3; ++device) {
+    profile.devices[device].name = "device" + std::to_string(device);
+  }
+  profile.devices[2].speed = 0.5;
+  const Plan plan = plan_of(profile, {.global_batch = 8, .device_order = {2, 0}}).plan;
+  REQUIRE(plan.ranks.size() == 2);
+  CHECK(plan.ranks[0].device == "device2");
+  CHECK(plan.ranks[1].device == "device0");
+  const Plan swapped = plan_of(profile, {.global_batch = 8, .device_order = {0, 2}}).plan;
+  CHECK(plan.stages[0].layer_count < swapped.stages[0].layer_count);  // the slow one does less
+  const auto refusal = [&](const PartitionOptions& options) {
+    return test::message_of([&] { (void)partition(profile, options); });
+  };
+  CHECK(refusal({.global_batch = 8, .device_order = {0, 3}}) ==
+        "--device-order 0,3: expected devices from 0 to 2, found 3");
+  CHECK(refusal({.global_batch = 8, .device_order = {1, 1}}) ==
+        "--device-order 1,1: device 1 stands there twice");
+  CHECK(refusal({.stage_count = 3, .global_batch = 8, .device_order = {1, 0}}) ==
+        "--device-order 1,0 names 2 devices, --stages 3 asks for 3");
+  CHECK(refusal({.global_batch = 8, .device_count = 3, .device_order = {1, 0}}) ==
+        "--device-order goes with one pipeline");
+}
+
 }  // namespace ppplan::planner
