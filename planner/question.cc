@@ -617,10 +617,21 @@ Schedule fitting_schedule(const Question& question, const std::string& name,
   return std::move(schedule);
 }
 
+int default_stages(const std::string& name) {
+  const auto made =
+      make_schedule(name, {.rank_count = 1, .micro_batch_count = 1, .virtual_count = 2});
+  const auto* schedule = std::get_if<Schedule>(&made);
+  return schedule == nullptr ? 2 : schedule->stage_count();
+}
+
 /// Stages a rank to try with a schedule: of layouts of many devices several numbers.
 std::vector<int> virtual_counts(const Question& question, const std::string& name,
                                 const CostBasis& basis) {
   if (question.virtual_count) return {*question.virtual_count};
+  // Several stages on one rank are one stage with more calls.
+  const bool other_serves = std::ranges::any_of(
+      question.schedules, [](const std::string& other) { return default_stages(other) == 1; });
+  if (basis.rank_count == 1 && other_serves && default_stages(name) > 1) return {};
   const bool any_number = name == "interleaved-1f1b" || name == "looped-bfs";
   const bool layouts =
       question.shapes.front().layout.device_count() > 1 || question.profile->cluster.has_value();

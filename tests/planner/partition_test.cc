@@ -324,4 +324,18 @@ TEST_CASE("partition: the devices asked for are used in their order, or refused 
         "--device-order goes with one pipeline");
 }
 
+TEST_CASE("partition: one rank has one stage, unless every schedule asked for has several") {
+  const Profile profile = synthetic_profile(transformer_layers(6), {.device_count = 2});
+  const PartitionOptions options{
+      .stage_count = 1, .global_batch = 4, .schedules = {"1f1b", "interleaved-1f1b"}};
+  for (const RunnerUp& loser : plan_of(profile, options).plan.runners_up) {
+    CHECK(loser.layer_counts.size() == 1);
+  }
+  const Plan several = plan_of(profile, {.stage_count = 1,
+                                         .global_batch = 4,
+                                         .schedules = {"interleaved-1f1b", "looped-bfs"}})
+                           .plan;
+  CHECK(several.stages.size() == 2);
+}
+
 }  // namespace ppplan::planner
