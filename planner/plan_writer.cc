@@ -1,10 +1,12 @@
 #include "planner/plan_writer.h"
 
+#include "planner/default_splits.h"
 #include "planner/schedule/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -73,9 +75,12 @@ RunnerUp runner_up(const Candidate& candidate, const Cut& cut, Seconds step, Sec
   const int rank = evaluation.fullest_rank(candidate.allowed());
   const Bytes needed = evaluation.memory[static_cast<std::size_t>(rank)].total();
   const Bytes allowed = candidate.allowed()[static_cast<std::size_t>(rank)];
-  RunnerUp loser{.schedule = candidate.schedule().name,
+  RunnerUp loser{.layout = candidate.basis().layout,
+                 .rank_count = candidate.rank_count(),
+                 .schedule = candidate.schedule().name,
                  .micro_batch = candidate.micro_batch(),
                  .micro_batch_count = candidate.basis().batch.micro_batch_count(),
+                 .recompute_chunk = candidate.basis().recompute_chunk,
                  .layer_counts = {},
                  .step = step,
                  .peak = needed,
@@ -87,16 +92,6 @@ RunnerUp runner_up(const Candidate& candidate, const Cut& cut, Seconds step, Sec
     loser.reason = fmt::format("rank {} needs {} of {}", rank, human(needed), human(allowed));
   }
   return loser;
-}
-
-/// The same number of layers in every stage, the first ones taking the remainder.
-Cut even_cut(int layer_count, int stage_count) {
-  Cut cut{0};
-  for (int stage = 0; stage < stage_count; ++stage) {
-    cut.push_back(cut.back() + layer_count / stage_count +
-                  (stage < layer_count % stage_count ? 1 : 0));
-  }
-  return cut;
 }
 
 }  // namespace
@@ -114,11 +109,20 @@ Plan make_plan(const Question& question, const PartitionOptions& options, const 
                       .memory = options.memory,
                       .schedules = options.schedules,
                       .pins = options.pins,
-                      .layer_counts = options.layer_counts};
+                      .layer_counts = options.layer_counts,
+                      .device_count = options.device_count,
+                      .tensor_parallel = options.tensor_parallel,
+                      .data_parallel = options.data_parallel,
+                      .data_sharding = options.data_sharding,
+                      .recompute = options.recompute,
+                      .recompute_chunk = options.recompute_chunk,
+                      .reserve = options.reserve};
   plan.model = profile.model;
   plan.kernels = profile.kernels;
   if (!profile.links.empty()) plan.link = profile.links.front();
   plan.layout = candidate.basis().layout;
+  plan.available_devices =
+      options.device_count.value_or(profile.cluster ? profile.cluster->device_count() : 0);
   plan.recompute_chunk = candidate.basis().recompute_chunk;
   plan.micro_batch = candidate.micro_batch();
   plan.micro_batches = candidate.basis().batch.sizes();
@@ -142,11 +146,49 @@ Plan make_plan(const Question& question, const PartitionOptions& options, const 
   return plan;
 }
 
+namespace {
+
+/// Runners-up of one schedule, size and number of devices by each axis: of these few are enough.
+bool akin(const Candidate& one, const Candidate& other) {
+  const CostBasis& left = one.basis();
+  const CostBasis& right = other.basis();
+  return one.schedule().name == other.schedule().name && one.stage_count() == other.stage_count() &&
+         left.rank_count == right.rank_count && one.micro_batch() == other.micro_batch() &&
+         left.layout.sharding == right.layout.sharding &&
+         left.layout.data_parallel == right.layout.data_parallel;
+}
+
+/// Likewise, cut alike, and none is faster: an order of devices or a division that gains nothing.
+bool same(const Priced& one, const Priced& other) {
+  constexpr double kSameStep = 5e-4;
+  return akin(*one.candidate, *other.candidate) && one.cut == other.cut &&
+         std::abs(one.step / other.step - 1.0) < kSameStep;
+}
+
+/// At most `most` of [first, last): none twice, and few that are akin.
+std::vector<const Priced*> varied(const Priced& best, std::vector<Priced>::const_iterator first,
+                                  std::vector<Priced>::const_iterator last, std::size_t most) {
+  constexpr std::ptrdiff_t kAkin = 2;
+  std::vector<const Priced*> taken{&best};
+  for (auto one = first; one != last && taken.size() <= most; ++one) {
+    const auto same_as = [&](const Priced* other) { return same(*one, *other); };
+    const auto akin_to = [&](const Priced* other) {
+      return akin(*one->candidate, *other->candidate);
+    };
+    if (std::ranges::any_of(taken, same_as)) continue;
+    if (std::ranges::count_if(taken, akin_to) <= kAkin) taken.push_back(&*one);
+  }
+  taken.erase(taken.begin());
+  return taken;
+}
+
+}  // namespace
+
 std::vector<RunnerUp> runners_up(const std::vector<Priced>& priced) {
   const Priced& best = priced.front();
   std::vector<RunnerUp> losers;
   const Candidate& chosen = *best.candidate;
-  const Cut even = even_cut(chosen.basis().chain().layer_count(), chosen.stage_count());
+  const Cut even = even_parts(chosen.basis().chain().layer_count(), chosen.stage_count());
   if (even != best.cut && chosen.limits().allow(even)) {
     losers.push_back(runner_up(chosen, even, chosen.step(even), best.step));
     losers.back().reason = "layers split evenly: " + losers.back().reason;
@@ -155,11 +197,11 @@ std::vector<RunnerUp> runners_up(const std::vector<Priced>& priced) {
   const auto faster = std::ranges::count_if(
       unfit, priced.end(), [&](const Priced& one) { return one.step < best.step; });
   const std::size_t unfit_count = std::min(kUnfitCount, static_cast<std::size_t>(faster));
-  for (auto one = priced.begin() + 1; one != unfit; ++one) {
-    if (losers.size() + unfit_count >= kRunnerUpCount) break;
+  const std::size_t fit_count = kRunnerUpCount - unfit_count - losers.size();
+  for (const Priced* one : varied(best, priced.begin() + 1, unfit, fit_count)) {
     losers.push_back(runner_up(*one->candidate, one->cut, one->step, best.step));
   }
-  for (auto one = unfit; one != unfit + static_cast<std::ptrdiff_t>(unfit_count); ++one) {
+  for (const Priced* one : varied(best, unfit, unfit + faster, unfit_count)) {
     losers.push_back(runner_up(*one->candidate, one->cut, one->step, best.step));
     losers.back().reason += ", else " + against(one->step, best.step);
   }

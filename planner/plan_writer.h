@@ -24,8 +24,9 @@ Plan make_plan(const Question& question, const PartitionOptions& options, const 
                const Evaluation& evaluation);
 
 /// The candidates after the first, at most eight: first those that fit, fastest first, then those
-/// that would be faster if they did; and before them the first one's layers split evenly. `priced`
-/// is sorted, the chosen one first.
+/// that would be faster if they did; and before them the first one's layers split evenly. Of
+/// those with equal degrees, schedule and micro-batch a few that differ in time. `priced` is sorted,
+/// the chosen one first.
 std::vector<RunnerUp> runners_up(const std::vector<Priced>& priced);
 
 }  // namespace ppplan::planner

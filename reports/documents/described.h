@@ -23,9 +23,11 @@ void describe(MappingWriter& io, const Link& link);
 /// Throws when transfers over it would take for ever.
 void check_bandwidth(const Link& link, const Fields& fields);
 
-/// The words of Origin and of Recompute, by value.
+/// The words of Origin, Recompute, DataSharding and DeviceOrder, by value.
 const std::vector<std::string>& origin_words();
 const std::vector<std::string>& recompute_words();
+const std::vector<std::string>& sharding_words();
+const std::vector<std::string>& order_words();
 
 /// Names of a model's layer kinds, by index.
 std::vector<std::string> kind_names(const Model& model);

@@ -113,6 +113,13 @@ class MappingReader {
     if (fields_.has(key)) word(key, value, words);
   }
 
+  template <typename T>
+  void optional_word(std::string_view key, std::optional<T>& value,
+                     const std::vector<std::string>& words) {
+    value.reset();
+    if (fields_.has(key)) word(key, value.emplace(), words);
+  }
+
   /// A nested mapping. `more` is passed on to `describe`.
   template <typename T, typename... More>
   void row(std::string_view key, T& value, const More&... more) {
@@ -203,6 +210,11 @@ class MappingWriter {
   void usual_word(std::string_view key, const T& value, const T& usual,
                   const std::vector<std::string>& words) {
     if (value != usual) word(key, value, words);
+  }
+  template <typename T>
+  void optional_word(std::string_view key, const std::optional<T>& value,
+                     const std::vector<std::string>& words) {
+    if (value) word(key, *value, words);
   }
   /// One line.
   template <typename T, typename... More>

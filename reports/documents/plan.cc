@@ -16,6 +16,7 @@ namespace {
 
 constexpr Schema kSchema = {"plan", 1};
 constexpr IntegerRange kSamples = {1, 1'000'000'000};
+constexpr IntegerRange kPieces = {0, kSamples.most};
 constexpr IntegerRange kRank = {0, 65'535};
 constexpr IntegerRange kDegree = {1, 65'536};
 constexpr IntegerRange kLayer = {0, 100'000};
@@ -24,6 +25,16 @@ constexpr std::size_t kMostMicroBatches = 1'000'000;
 constexpr std::string_view kCustomSchedule = "custom";
 
 }  // namespace
+
+const std::vector<std::string>& sharding_words() {
+  static const std::vector<std::string> words = {"none", "optimizer", "parameters"};
+  return words;
+}
+
+const std::vector<std::string>& order_words() {
+  static const std::vector<std::string> words = {"data-inside", "pipeline-inside"};
+  return words;
+}
 
 template <typename Io>
 void describe(Io& io, Like<LayerPin> auto& pin) {
@@ -45,18 +56,23 @@ void describe(Io& io, Like<Constraints> auto& constraints) {
   if (io.holds("layer_counts", !constraints.layer_counts.empty())) {
     io("layer_counts", constraints.layer_counts, kLayer);
   }
+  io.optional("devices", constraints.device_count, kDegree);
+  io.optional("tensor_parallel", constraints.tensor_parallel, kDegree);
+  io.optional("data_parallel", constraints.data_parallel, kDegree);
+  io.optional_word("data_sharding", constraints.data_sharding, sharding_words());
+  io.usual_word("recompute", constraints.recompute, Recompute::kFull, recompute_words());
+  io.optional("recompute_chunk_size", constraints.recompute_chunk, kPieces);
+  io.usually("reserve_bytes", constraints.reserve, Bytes{0});
 }
 
 template <typename Io>
 void describe_layout(Io& io, Like<Layout> auto& layout) {
-  static const std::vector<std::string> shardings = {"none", "optimizer", "parameters"};
-  static const std::vector<std::string> orders = {"data-inside", "pipeline-inside"};
   io("tensor_parallel", layout.sharding.tensor, kDegree);
   io.usually("context_parallel", layout.sharding.context, 1, kDegree);
   io.usually("expert_parallel", layout.sharding.expert, 1, kDegree);
   io("data_parallel", layout.data_parallel, kDegree);
-  io.usual_word("data_sharding", layout.data_sharding, DataSharding::kNone, shardings);
-  io.usual_word("device_order", layout.order, DeviceOrder::kDataInside, orders);
+  io.usual_word("data_sharding", layout.data_sharding, DataSharding::kNone, sharding_words());
+  io.usual_word("device_order", layout.order, DeviceOrder::kDataInside, order_words());
 }
 
 template <typename Io>
@@ -121,9 +137,12 @@ void describe(Io& io, Like<Prediction> auto& prediction) {
 
 template <typename Io>
 void describe(Io& io, Like<RunnerUp> auto& runner_up) {
+  describe_layout(io, runner_up.layout);
+  io("ranks", runner_up.rank_count, kDegree);
   io("schedule", runner_up.schedule);
   io("micro_batch", runner_up.micro_batch);
   io("micro_batch_count", runner_up.micro_batch_count);
+  io.usually("recompute_chunk_size", runner_up.recompute_chunk, std::int64_t{0}, kSamples);
   io("layer_counts", runner_up.layer_counts, kLayer);
   io("step_s", runner_up.step);
   io("peak_bytes", runner_up.peak);
@@ -143,6 +162,7 @@ void describe(Io& io, Like<Plan> auto& plan) {
   io("input_sha256", plan.input_sha256);
   io.row("constraints", plan.constraints);
   describe_layout(io, plan.layout);
+  io.usually("available_devices", plan.available_devices, 0, kDegree);
   io("export_only", plan.export_only);
   io.usually("recompute_chunk_size", plan.recompute_chunk, std::int64_t{0}, kSamples);
   io("micro_batch", plan.micro_batch, kSamples);

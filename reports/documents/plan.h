@@ -66,6 +66,13 @@ struct Constraints {
   std::vector<std::string> schedules;  ///< names allowed; empty: all known
   std::vector<LayerPin> pins;
   std::vector<int> layer_counts;  ///< by stage; empty: left to the planner
+  std::optional<int> device_count{};  ///< in all; empty: the profile's
+  std::optional<int> tensor_parallel{};
+  std::optional<int> data_parallel{};
+  std::optional<DataSharding> data_sharding{};
+  Recompute recompute = Recompute::kFull;  ///< the most allowed
+  std::optional<std::int64_t> recompute_chunk{};
+  Bytes reserve{0};  ///< of a rank's memory, kept free
   bool operator==(const Constraints&) const = default;
 };
 
@@ -117,10 +124,13 @@ struct Prediction {
 
 /// A candidate that lost: what it was, what it would have cost, and why it is not the plan.
 struct RunnerUp {
+  Layout layout;
+  int rank_count = 1;
   std::string schedule;
   int micro_batch = 0;
   int micro_batch_count = 0;
-  std::vector<int> layer_counts;  ///< by stage
+  std::int64_t recompute_chunk = 0;  ///< as the plan's
+  std::vector<int> layer_counts;     ///< by stage
   Seconds step{0};
   Bytes peak;          ///< of the fullest rank
   std::string reason;  ///< "12.5 % slower", "rank 1 needs 3.1 GiB of 2.0 GiB"
@@ -156,6 +166,7 @@ struct Plan {
   Kernels kernels;
   Link link;
   Layout layout;
+  int available_devices = 0;         ///< that layouts could use; 0: no layout was asked
   bool export_only = false;          ///< the executor cannot run it
   std::int64_t recompute_chunk = 0;  ///< tokens (Measurement::recompute_chunk)
   int micro_batch = 0;               ///< samples of a full micro-batch

@@ -2,10 +2,12 @@
 
 #include "planner/partition.h"
 #include "reports/render/layers_in_words.h"
+#include "reports/render/plan_in_words.h"
 #include "tests/support/golden.h"
 #include "tests/support/synthetic_profile.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <sstream>
@@ -56,6 +58,91 @@ TEST_CASE("plan view: no line is wider than 100 columns") {
     CAPTURE(line);
     CHECK(display_width(line) <= 100);
   }
+}
+
+namespace {
+
+/// Nodes of four devices, one pipeline or several of them.
+Profile cluster_profile(int block_count, int node_count) {
+  std::vector<testing::SyntheticLayer> layers = testing::transformer_layers(block_count);
+  Profile profile =
+      testing::synthetic_profile(layers, {.device_count = 4, .micro_batches = {1, 2}});
+  profile.cluster = Cluster{.node_count = node_count, .devices_per_node = 4};
+  return profile;
+}
+
+planner::Planned planned(const Profile& profile, const planner::PartitionOptions& options) {
+  return std::get<planner::Planned>(planner::partition(profile, options));
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("plan view: a layout is said in words, with the devices it uses") {
+  const std::string text =
+      shown(cluster_profile(14, 2),
+            {.stage_count = 4, .global_batch = 16, .schedules = {"1f1b"}, .data_parallel = 2});
+  CHECK(holds(text, "4 stages × 2 pipelines"));
+  CHECK(holds(text, "8 of 8 devices"));
+  CHECK(holds(text, "in each pipeline"));
+  CHECK(holds(text, "side by side in nodes"));
+  CHECK(holds(text, "export only, for a trainer: 'ppplan run' does not do several pipelines"));
+  CHECK(holds(text, "t × p × d: devices that share a layer"));
+}
+
+TEST_CASE("plan view: stages alike share a row, all of 128 are accounted for within 100 columns") {
+  for (const int stage_count : {64, 128}) {
+    CAPTURE(stage_count);
+    const std::string text =
+        shown(cluster_profile(2 * stage_count, 32), {.stage_count = stage_count,
+                                                     .global_batch = 32,
+                                                     .schedules = {"1f1b"},
+                                                     .data_parallel = 1});
+    CHECK(holds(text, " each "));
+    CHECK(holds(text, fmt::format("of all {} ranks the fullest", stage_count)));
+    const std::size_t split = text.find("Split");
+    const std::size_t memory = text.find("forward and backward: of one full");
+    CHECK(std::count(text.begin() + static_cast<std::ptrdiff_t>(split),
+                     text.begin() + static_cast<std::ptrdiff_t>(memory), '\n') <= 36);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(display_width(line) <= 100);
+    }
+  }
+}
+
+TEST_CASE("plan view: what stages recompute stands in a column of its own") {
+  Plan plan = planned(small_profile(), {.stage_count = 2, .global_batch = 8}).plan;
+  PlanStage& stage = plan.stages.front();
+  stage.recompute = {{2, Recompute::kFull}, {stage.layer_count - 2, Recompute::kNone}};
+  CHECK(recompute_in_words(stage) == fmt::format("full 2 of {}", stage.layer_count));
+  stage.recompute = {{2, Recompute::kFull}, {stage.layer_count - 2, Recompute::kSelective}};
+  CHECK(recompute_in_words(stage) ==
+        fmt::format("full 2, selective {} of {}", stage.layer_count - 2, stage.layer_count));
+  stage.recompute = {{stage.layer_count, Recompute::kNone}};
+  CHECK(recompute_in_words(stage).empty());
+}
+
+TEST_CASE("plan in words: layouts, counts, pieces") {
+  CHECK(layout_in_words({}, 4, 4) == "4 stages");
+  CHECK(layout_in_words({}, 4, 8) == "8 stages on 4 ranks");
+  const Layout layout{
+      .sharding = {.tensor = 4}, .data_parallel = 4, .data_sharding = DataSharding::kOptimizer};
+  CHECK(layout_in_words(layout, 64, 64) ==
+        "64 stages × 4 pipelines × 4 devices a layer (tensor parallel), optimizer sharded");
+  CHECK(layout_in_figures(layout, 64) == "4 × 64 × 4");
+  CHECK(counts_in_words({3, 4}) == "3 4");
+  CHECK(counts_in_words({2, 2, 2}) == "2 each");
+  CHECK(counts_in_words({3, 2, 2, 2, 2, 2, 2, 2, 1}) == "3, 7 of 2, 1");
+  CHECK(chunk_in_words(0).empty());
+  CHECK(chunk_in_words(2048) == "in pieces of 2,048 tokens");
+  CHECK(grouped(1'234'567) == "1,234,567");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(-1000) == "-1,000");
 }
 
 TEST_CASE("layers in words: runs of blocks, single layers, nothing") {

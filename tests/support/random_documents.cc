@@ -343,6 +343,14 @@ Plan RandomDocuments::plan() {
   if (coin()) plan.constraints.pins = {{small(0, 3), small(4, 9), small(0, 5)}, {1, 1, 0}};
   if (coin()) plan.constraints.layer_counts = {small(1, 9), small(0, 9), small(1, 9)};
   if (coin()) plan.constraints.schedules = {text(), text()};
+  if (coin()) plan.constraints.device_count = small(1, 1024);
+  if (coin()) plan.constraints.tensor_parallel = small(1, 8);
+  if (coin()) plan.constraints.data_parallel = small(1, 8);
+  if (coin()) plan.constraints.data_sharding = static_cast<DataSharding>(integer(0, 2));
+  if (coin()) plan.constraints.recompute = static_cast<Recompute>(integer(0, 2));
+  if (coin()) plan.constraints.recompute_chunk = integer(0, 4096);
+  if (coin()) plan.constraints.reserve = bytes();
+  if (coin()) plan.available_devices = small(1, 1024);
   const int rank_count = small(1, 4);
   const int stage_count = rank_count * small(1, 2);
   auto left = static_cast<int>(plan.model.layers.size());
@@ -369,8 +377,16 @@ Plan RandomDocuments::plan() {
   plan.predicted = {seconds(), std::uniform_real_distribution<double>(0.0, 1.0)(engine_), number()};
   plan.lower_bound = seconds();
   for (std::int64_t count = integer(0, 3); count > 0; --count) {
-    plan.runners_up.push_back(
-        {text(), small(1, 9), small(1, 9), {1, 2, 3}, seconds(), bytes(), text()});
+    plan.runners_up.push_back({.layout = {.sharding = sharding(), .data_parallel = small(1, 8)},
+                               .rank_count = small(1, 3),
+                               .schedule = text(),
+                               .micro_batch = small(1, 9),
+                               .micro_batch_count = small(1, 9),
+                               .recompute_chunk = coin() ? integer(1, 4096) : 0,
+                               .layer_counts = {1, 2, 3},
+                               .step = seconds(),
+                               .peak = bytes(),
+                               .reason = text()});
   }
   plan.verdict = {coin(), number(), text()};
   if (coin()) plan.batching = batching(rank_count);
