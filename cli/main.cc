@@ -102,6 +102,7 @@ int run(int argc, char** argv) {
   add_inspect(app, shell);
   add_profile(app, shell);
   add_partition(app, shell);
+  add_explain(app, shell);
   add_run(app, shell);
   add_export(app, shell);
   add_schedule(app, shell);

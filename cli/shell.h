@@ -39,6 +39,7 @@ void print(const std::string& text);
 
 /// One function a verb, each in a file of its name: declares the sub-command and its callback.
 void add_doctor(CLI::App& app, Shell& shell);
+void add_explain(CLI::App& app, Shell& shell);
 void add_export(CLI::App& app, Shell& shell);
 void add_import(CLI::App& app, Shell& shell);
 void add_inspect(CLI::App& app, Shell& shell);

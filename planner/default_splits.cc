@@ -36,7 +36,7 @@ Blocks blocks_of(const Model& model) {
 }
 
 TrainerSplit megatron(const Blocks& blocks, int layer_count, int stage_count) {
-  TrainerSplit split{"Megatron-LM", "equal numbers of blocks", {}, ""};
+  TrainerSplit split{"Megatron-LM", "equal blocks", {}, ""};
   if (blocks.count() == 0 || blocks.count() % stage_count != 0) {
     split.refusal =
         fmt::format("{} blocks do not divide into {} stages", blocks.count(), stage_count);
@@ -50,8 +50,7 @@ TrainerSplit megatron(const Blocks& blocks, int layer_count, int stage_count) {
 }
 
 TrainerSplit torchtitan(const Blocks& blocks, int layer_count, int stage_count) {
-  TrainerSplit split{
-      "torchtitan", "equal numbers of blocks, embedding and head as one each", {}, ""};
+  TrainerSplit split{"torchtitan", "equal blocks, embedding and head as one each", {}, ""};
   const int weighed = blocks.count() + 2;
   if (blocks.count() == 0 || stage_count > weighed) {
     split.refusal = fmt::format("{} blocks, embedding and head do not fill {} stages",

@@ -25,8 +25,8 @@ Plan make_plan(const Question& question, const PartitionOptions& options, const 
 
 /// The candidates after the first, at most eight: first those that fit, fastest first, then those
 /// that would be faster if they did; and before them the first one's layers split evenly. Of
-/// those with equal degrees, schedule and micro-batch a few that differ in time. `priced` is sorted,
-/// the chosen one first.
+/// those with equal degrees, schedule and micro-batch a few that differ in time. `priced` is
+/// sorted, the chosen one first.
 std::vector<RunnerUp> runners_up(const std::vector<Priced>& priced);
 
 }  // namespace ppplan::planner

@@ -65,7 +65,7 @@ struct Constraints {
   std::optional<Bytes> memory;         ///< a rank's limit
   std::vector<std::string> schedules;  ///< names allowed; empty: all known
   std::vector<LayerPin> pins;
-  std::vector<int> layer_counts;  ///< by stage; empty: left to the planner
+  std::vector<int> layer_counts;      ///< by stage; empty: left to the planner
   std::optional<int> device_count{};  ///< in all; empty: the profile's
   std::optional<int> tensor_parallel{};
   std::optional<int> data_parallel{};

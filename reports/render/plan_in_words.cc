@@ -101,7 +101,9 @@ std::string batches_in_words(const Plan& plan) {
 std::string recompute_in_words(const PlanStage& stage) {
   int full = 0;
   int selective = 0;
+  int segment = 1;
   for (const RecomputeRun& run : stage.recompute) {
+    segment = std::max(segment, run.segment);
     if (run.recompute == Recompute::kFull) full += run.layer_count;
     if (run.recompute == Recompute::kSelective) selective += run.layer_count;
   }
@@ -111,6 +113,7 @@ std::string recompute_in_words(const PlanStage& stage) {
   if (selective > 0) {
     words += fmt::format("{}selective {}", words.empty() ? "" : ", ", selective);
   }
+  if (segment > 1) words += fmt::format(" by {}", segment);
   return fmt::format("{} of {}", words, stage.layer_count);
 }
 

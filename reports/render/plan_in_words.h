@@ -39,7 +39,8 @@ std::string devices_in_words(const Plan& plan);
 /// each pipeline" where there are several.
 std::string batches_in_words(const Plan& plan);
 
-/// "full 3 of 8", "full 2, selective 6 of 8"; empty where nothing is recomputed.
+/// "full 3 of 8", "full 2, selective 6 of 8", "full 8 by 2 of 8" in segments of two layers; empty
+/// where nothing is recomputed.
 std::string recompute_in_words(const PlanStage& stage);
 
 /// "in pieces of 512 tokens"; empty where layers are computed whole.

@@ -293,6 +293,7 @@ void write_stages(JsonWriter& json, const Plan& plan) {
       json.begin_object()
           .member("layer_count", run.layer_count)
           .member("recompute", recompute_words()[static_cast<std::size_t>(run.recompute)])
+          .member("segment", run.segment)
           .end_object();
     }
     json.end_array().end_object();

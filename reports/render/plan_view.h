@@ -21,8 +21,8 @@ struct PlanView {
 
 /// Headline figures, the verdict, the split, the timeline, memory by rank, what lost and why,
 /// batching of samples of different lengths. Not wider than options.width where that is at least 80
-/// (100 with batching, or a layout of many devices). Of many stages those alike share a row; of more
-/// than 32 rows the first and the last are shown.
+/// (100 with batching, or a layout of many devices). Of many stages those alike share a row; of
+/// more than 32 rows the first and the last are shown.
 std::string plan_text(const PlanView& view, const TableOptions& options = {});
 
 /// One object: the plan's figures, keys with units, nothing shortened.

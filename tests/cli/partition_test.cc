@@ -84,6 +84,29 @@ TEST_CASE("partition: '-' writes the plan alone to standard output") {
   CHECK(read_plan(result.output, "-").micro_batches.size() > 0);
 }
 
+TEST_CASE("explain: says what binds, as text and as JSON, for the plan's own profile only") {
+  const Folder folder;
+  const std::string profile = folder.file("profile.yaml");
+  const std::string plan = folder.file("plan.yaml");
+  REQUIRE(run_program({"partition", profile, "--stages", "2", "--global-batch", "8", "-o", plan})
+              .exit_code == 0);
+  const ProgramResult text = run_program({"explain", plan, profile});
+  REQUIRE(text.exit_code == 0);
+  CHECK(text.errors.empty());
+  CHECK(text.output.find("binds") != std::string::npos);
+  CHECK(text.output.find("Megatron-LM") != std::string::npos);
+  CHECK(text.output.find("a batch of 16") != std::string::npos);
+  const ProgramResult json = run_program({"explain", plan, profile, "--json"});
+  REQUIRE(json.exit_code == 0);
+  const ParsedFile parsed = parse_json(json.output, "output");
+  CHECK(Fields(parsed, parsed.root).maps("boundaries").size() == 1);
+
+  std::ofstream(profile, std::ios::app) << "\n";
+  const ProgramResult other = run_program({"explain", plan, profile});
+  CHECK(other.exit_code == 2);
+  CHECK(other.errors.find("made from another profile") != std::string::npos);
+}
+
 TEST_CASE("partition: --json is one JSON object") {
   const Folder folder;
   const ProgramResult result = run_program(
