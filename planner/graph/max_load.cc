@@ -133,7 +133,8 @@ double compute_bound(const ItemGraph& graph, const MaxLoadLimits& limits) {
   for (int halving = 0; halving < kHalvings && std::isfinite(above); ++halving) {
     const double middle = below + (above - below) / 2.0;
     const bool enough =
-        limits.accelerators * middle + cpu_relief(graph.items, limits.cpus, middle) >= total;
+        limits.accelerators * middle + cpu_relief(graph.items, limits.cpus, middle) >=
+        total * (1.0 - kRounding);
     (enough ? above : below) = middle;
   }
   return below;

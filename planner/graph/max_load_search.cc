@@ -263,7 +263,7 @@ MaxLoadSearch::Promise MaxLoadSearch::promising(Ideal base) {
     double& least_value = least_values_[static_cast<std::size_t>(cpus_left)];
     const double value = table_.value(base, state);
     if (!(value < least_value) || left + cpus_left == 0 ||
-        rest > own + relief_[static_cast<std::size_t>(cpus_left)]) {
+        rest > own + relief_[static_cast<std::size_t>(cpus_left)] + kRounding * time_.back()) {
       table_.forget(base, state);
       continue;
     }
@@ -323,7 +323,8 @@ double cpu_relief(const std::vector<Item>& items, int cpus, double bound) {
   if (cpus == 0) return 0.0;
   std::vector<const Item*> order;
   for (const Item& item : items) {
-    if (item.cpu) order.push_back(&item);
+    // What takes no time on either would be as good as all others, and leave them unordered.
+    if (item.cpu && item.time > 0.0) order.push_back(&item);
   }
   std::sort(order.begin(), order.end(), [](const Item* a, const Item* b) {
     return a->time * b->cpu_time > b->time * a->cpu_time;

@@ -14,6 +14,9 @@
 
 namespace ppplan::planner {
 
+/// Sums of the same times in another order differ by less than this part of them.
+inline constexpr double kRounding = 1e-10;
+
 /// The machine. An accelerator's load is its items' time and what crosses its border; a CPU's is
 /// its items' time there.
 struct MaxLoadLimits {
@@ -121,7 +124,7 @@ class MaxLoadSearch {
 };
 
 /// The most accelerator time that `cpus` CPUs can take over within `bound` each: a fractional
-/// knapsack. O(items log items).
+/// knapsack, as exact as kRounding of all items' time. O(items log items).
 double cpu_relief(const std::vector<Item>& items, int cpus, double bound);
 
 }  // namespace ppplan::planner

@@ -168,8 +168,8 @@ std::vector<StageSums> sums_by_stage(const GraphProfile& profile, const std::vec
   return sums;
 }
 
-Bytes copies(const ReplicationLevel& level, int before, int replicas, double bytes) {
-  return {std::llround(copies_in_flight(level, before, replicas) * bytes)};
+Bytes copies(int later, int replicas, double bytes) {
+  return {std::llround(copies_in_flight(later, replicas) * bytes)};
 }
 
 Seconds transfer(const ReplicationLevel& level, double bytes, int replicas) {
@@ -177,26 +177,28 @@ Seconds transfer(const ReplicationLevel& level, double bytes, int replicas) {
 }
 
 /// A pipeline of stages on the devices of one machine.
-void weigh_inside(const ReplicationLevel& level, std::span<const StageSums> sums, double entering,
-                  int units_before, std::span<GraphStage> stages) {
+void weigh_inside(const ReplicationLevel& level, std::span<const StageSums> sums,
+                  std::span<GraphStage> stages) {
+  int later = 0;
+  for (const GraphStage& stage : stages) later += stage.devices;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     GraphStage& weighed = stages[stage];
     const int replicas = weighed.devices;
     const double own = replicated_time(level, sums[stage].time, sums[stage].parameters, replicas);
     weighed.compute = Seconds(sums[stage].time / replicas);
     weighed.reduction = Seconds(own) - weighed.compute;
-    weighed.receive = transfer(level, entering, replicas);
+    weighed.receive = transfer(level, stage == 0 ? 0.0 : sums[stage - 1].leaving, replicas);
     weighed.send = transfer(level, sums[stage].leaving, replicas);
     weighed.load = std::max({Seconds(own), weighed.receive, weighed.send});
-    weighed.memory = copies(level, units_before, replicas, sums[stage].bytes);
-    units_before += replicas;
-    entering = sums[stage].leaving;
+    later -= replicas;
+    weighed.memory = copies(later, replicas, sums[stage].bytes);
   }
 }
 
-/// The machines around such a pipeline: each takes its part of the mini-batches, then they reduce.
+/// The machines around such a pipeline, `later` ones behind them: each takes its part of the
+/// mini-batches, then they reduce.
 void weigh_across(const ReplicationLevel& level, std::span<const StageSums> sums, double entering,
-                  int units_before, std::span<GraphStage> stages) {
+                  int later, std::span<GraphStage> stages) {
   const int machines = stages.front().machines;
   StageSums whole;
   for (const StageSums& part : sums) {
@@ -204,7 +206,7 @@ void weigh_across(const ReplicationLevel& level, std::span<const StageSums> sums
     whole.bytes += part.bytes;
   }
   const Seconds shared{replicated_time(level, 0.0, whole.parameters, machines)};
-  const Bytes memory = copies(level, units_before, machines, whole.bytes);
+  const Bytes memory = copies(later, machines, whole.bytes);
   GraphStage& last = stages.back();
   last.send = Seconds(0);  // inside the machine; the last stage's goes across
   last.load = std::max(last.compute + last.reduction, last.receive);
@@ -266,20 +268,19 @@ void weigh_pipedream(const GraphProfile& profile, const PipeDreamOptions& option
                      std::vector<GraphStage>& stages) {
   const std::vector<StageSums> sums = sums_by_stage(profile, counted_nodes(profile), stages);
   const std::vector<ReplicationLevel> levels = replication_levels(options);
-  int units_before = 0;
-  for (std::size_t first = 0, end = 0; first < stages.size(); first = end) {
-    while (end < stages.size() && stages[end].group == stages[first].group) ++end;
+  if (levels.size() == 1) {
+    weigh_inside(levels.front(), sums, stages);
+    return;
+  }
+  int later = 0;
+  for (std::size_t first = 0, end = stages.size(); end > 0; end = first) {
+    first = end - 1;
+    while (first > 0 && stages[first - 1].group == stages[first].group) --first;
     const std::span<GraphStage> group(stages.data() + first, end - first);
     const std::span<const StageSums> of_group(sums.data() + first, end - first);
-    const double entering = first == 0 ? 0.0 : sums[first - 1].leaving;
-    if (levels.size() == 1) {
-      weigh_inside(levels.front(), of_group, entering, units_before, group);
-      units_before += group.front().devices;
-    } else {
-      weigh_inside(levels.front(), of_group, 0.0, 0, group);
-      weigh_across(levels.back(), of_group, entering, units_before, group);
-      units_before += group.front().machines;
-    }
+    weigh_inside(levels.front(), of_group, group);
+    weigh_across(levels.back(), of_group, first == 0 ? 0.0 : sums[first - 1].leaving, later, group);
+    later += group.front().machines;
   }
 }
 

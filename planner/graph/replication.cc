@@ -57,8 +57,7 @@ double replicated_time(const ReplicationLevel& level, double time, double parame
   return (time + reduction) / replicas;
 }
 
-int copies_in_flight(const ReplicationLevel& level, int before, int replicas) {
-  const int later = level.units - before - replicas;
+int copies_in_flight(int later, int replicas) {
   return (later + replicas - 1) / replicas;
 }
 
@@ -72,6 +71,11 @@ PipelineTable::PipelineTable(const PipelineSums& sums, const ReplicationLevel& l
 void PipelineTable::restart(Ideal start, ValueRange range) {
   std::fill(end_.begin(), end_.end(), End{});
   table_.restart(start);
+  // All units not yet used are counted as later ones. Those that stay idle are none, so where
+  // memory is limited pipelines may also leave units out at the start.
+  for (int idle = 1; level_.memory_bytes < kUnreached && idle < level_.units; ++idle) {
+    table_.relax(start, static_cast<std::size_t>(idle), 0.0, start, 0);
+  }
   start_ = start;
   range_ = range;
 }
@@ -112,7 +116,8 @@ bool PipelineTable::relax(Ideal base, Ideal ideal, double time) {
       ++work_;
       const double own = replicated_time(level_, time, parameters, replicas);
       if (!(own < range_.bound)) continue;
-      if (copies_in_flight(level_, used, replicas) * bytes > level_.memory_bytes) continue;
+      if (copies_in_flight(level_.units - used - replicas, replicas) * bytes > level_.memory_bytes)
+        continue;
       may_grow = true;
       const double load = std::max({before, own, receive / replicas, range_.floor});
       const double sending = std::max(load, send / replicas);

@@ -33,9 +33,9 @@ struct PipelineSums {
 /// What a stage of `time` (on one unit) takes on `replicas` units, s: (T + 4(r-1)P / (beta r)) / r,
 /// the reduction shared by a unit's devices (Narayanan et al., SOSP 2019, section 3.1).
 double replicated_time(const ReplicationLevel& level, double time, double parameters, int replicas);
-/// How many copies a stage on units [before + 1, before + replicas] keeps: ceil(later / own), as
+/// How many copies a stage keeps with `later` units in the stages behind it: ceil(later / own), as
 /// PipeDream's optimizer counts; none on the last stage.
-int copies_in_flight(const ReplicationLevel& level, int before, int replicas);
+int copies_in_flight(int later, int replicas);
 
 /// The best pipelines from one ideal to every ideal above it, by units used.
 class PipelineTable {

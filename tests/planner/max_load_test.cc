@@ -164,6 +164,13 @@ TEST_CASE("max-load: equals brute force with a backward pass and colour classes"
                 10) == 60);
 }
 
+TEST_CASE("max-load: equals brute force with CPUs alone") {
+  CHECK(compare({.node_count = 7, .edge_probability = 0.1}, {.accelerators = 0, .cpus = 2}, 120,
+                12) == 120);
+  CHECK(compare({.node_count = 6, .edge_probability = 0.1}, {.accelerators = 0, .cpus = 3}, 60,
+                13) == 60);
+}
+
 TEST_CASE("max-load: a heavy node stands alone and binds") {
   GraphProfile profile{.nodes = std::vector<GraphNode>(3)};
   for (std::size_t node = 0; node < 3; ++node) {
@@ -179,6 +186,31 @@ TEST_CASE("max-load: a heavy node stands alone and binds") {
   CHECK(answer.stages[1].receive == Seconds(0.25));
   CHECK(answer.stages[1].send == Seconds(0.25));
   CHECK(answer.stages[2].load == Seconds(1.25));
+}
+
+TEST_CASE("max-load: nodes that take no time hide no cut with a CPU") {
+  struct Row {
+    double cpu, accelerator, transfer;
+    int bytes;
+    std::vector<int> next;
+  };
+  const std::vector<Row> rows = {{2.8, 1.5, 5.0, 19, {3, 5}}, {0.0, 0.0, 0.0, 1, {5}},
+                                 {4.7, 4.3, 0.0, 5, {}},      {8.1, 0.0, 0.2, 12, {1, 2}},
+                                 {0.0, 0.0, 0.0, 20, {}},     {3.8, 1.6, 0.0, 6, {}}};
+  GraphProfile profile;
+  for (const Row& row : rows) {
+    profile.nodes.push_back({.accelerator = profile.nodes.size() != 1,
+                             .forward = Seconds(row.accelerator),
+                             .cpu = Seconds(row.cpu),
+                             .transfer = Seconds(row.transfer),
+                             .memory = Bytes{row.bytes},
+                             .next = row.next});
+  }
+  const GraphAnswer answer =
+      cut_max_load(profile, {.accelerators = 1, .cpus = 1, .memory = Bytes{45}});
+  REQUIRE(answer.stages.size() == 2);
+  CHECK(answer.stages[0].nodes == std::vector<int>{0, 3});
+  CHECK(answer.bottleneck.count() == doctest::Approx(4.7 + 3.8));
 }
 
 TEST_CASE("max-load: what no device can take is named") {

@@ -74,15 +74,23 @@ class BruteForce {
     for (const Sums& stage : sums) {
       if (stage.time == 0.0 && stage.bytes == 0.0) return;  // like the same with one stage less
     }
-    const std::size_t outer = options_.levels.size() - 1;
-    best_ = std::min(best_, pipeline(outer, sums, over, 0, stage_count, 0, stage_count));
+    best_ = std::min(best_, whole_pipeline(options_.levels.size() - 1, sums, over, 0, stage_count));
   }
 
-  /// The best of stages [from, to) on the units of `level` that are left after `used`; `first` and
-  /// `end` are what the level has to place in all.
+  /// The best of stages [first, end) on some units of `level`; the others are idle.
+  double whole_pipeline(std::size_t level, const std::vector<Sums>& sums,
+                        const std::vector<double>& over, std::size_t first, std::size_t end) {
+    double best = kNever;
+    for (int idle = 0; idle < options_.levels[level].units; ++idle) {
+      best = std::min(best, pipeline(level, sums, over, first, end, idle));
+    }
+    return best;
+  }
+
+  /// The best of stages [first, end) on all units of `level` that are left after `used`.
   double pipeline(std::size_t level, const std::vector<Sums>& sums, const std::vector<double>& over,
-                  std::size_t first, std::size_t end, int used, std::size_t whole_end) {
-    if (first == end) return 0.0;
+                  std::size_t first, std::size_t end, int used) {
+    if (first == end) return used == options_.levels[level].units ? 0.0 : kNever;
     const PipeDreamLevel& here = options_.levels[level];
     double best = kNever;
     const std::size_t longest = level == 0 ? first + 1 : end;
@@ -96,7 +104,7 @@ class BruteForce {
       if (level == 1) {
         std::vector<double> inside = over;
         inside[first] = inside[to] = 0.0;
-        group.time = pipeline(0, sums, inside, first, to, 0, to);
+        group.time = whole_pipeline(0, sums, inside, first, to);
       }
       const int most = options_.replication == Replication::kAllowed ? here.units - used : 1;
       for (int replicas = 1; replicas <= most && used + replicas <= here.units; ++replicas) {
@@ -110,8 +118,7 @@ class BruteForce {
         if (options_.memory && copies * group.bytes > static_cast<double>(options_.memory->count))
           continue;
         const double own = std::max((group.time + reduction) / replicas, transfer);
-        best = std::min(
-            best, std::max(own, pipeline(level, sums, over, to, end, used + replicas, whole_end)));
+        best = std::min(best, std::max(own, pipeline(level, sums, over, to, end, used + replicas)));
       }
     }
     return best;
@@ -160,6 +167,28 @@ TEST_CASE("pipedream: equals brute force where memory binds") {
   PipeDreamOptions tight = devices(4);
   tight.memory = Bytes{600};
   CHECK(compare({.node_count = 6}, tight, 60, 4) > 0);
+  tight.replication = Replication::kNone;
+  CHECK(compare({.node_count = 6, .edge_probability = 0.1}, tight, 60, 8) > 0);
+  PipeDreamOptions machines{.levels = {{2, BytesPerSecond{300.0}}, {3, BytesPerSecond{60.0}}}};
+  machines.memory = Bytes{600};
+  CHECK(compare({.node_count = 4}, machines, 60, 9) > 0);
+}
+
+TEST_CASE("pipedream: devices that stand idle are none that a stage keeps copies for") {
+  GraphProfile profile{.nodes = std::vector<GraphNode>(2)};
+  for (GraphNode& node : profile.nodes) {
+    node.forward = Seconds(3.0);
+    node.parameters = Bytes{100};
+  }
+  profile.nodes[0].next = {1};
+  PipeDreamOptions straight = devices(16);
+  straight.replication = Replication::kNone;
+  straight.memory = Bytes{100};  // one copy on the first of two stages
+  const GraphAnswer answer = cut_pipedream(profile, straight);
+  REQUIRE(answer.stages.size() == 2);
+  CHECK(answer.bottleneck == Seconds(3.0));
+  CHECK(answer.stages[0].memory == Bytes{100});
+  CHECK(answer.stages[1].memory == Bytes{0});
 }
 
 TEST_CASE("pipedream: equals brute force with machines of several devices") {
