@@ -30,6 +30,18 @@ struct NodeStage {
   Segment segment;
 };
 
+/// Positions at which a chain is cut, search after search: a coarse chain is answered in little
+/// work and bounds the finer one, whose work may be too much.
+inline std::vector<std::size_t> coarse_to_fine(std::size_t positions) {
+  constexpr std::size_t kCoarsest = 150;
+  constexpr std::size_t kFiner = 4;
+  std::vector<std::size_t> numbers = {positions};
+  while (numbers.front() > kCoarsest * 2) {
+    numbers.insert(numbers.begin(), std::max(numbers.front() / kFiner, kCoarsest));
+  }
+  return numbers;
+}
+
 struct CutSearch {
   std::vector<NodeStage> stages;  ///< empty when no cut fits
   double value = kUnreached;
@@ -53,8 +65,10 @@ class CutSearcher {
     const std::size_t positions =
         std::clamp<std::size_t>(limits_.chain_cells / states_, 2, limits_.chain_positions + 1) - 1;
     for (const std::vector<int>& order : topological_orders(graph)) {
-      const ItemGraph chain = linearized(graph, order, positions);
-      improve(chain, Lattice::build(chain.successors, limits_.lattice).value(), lower_bound);
+      for (const std::size_t few : coarse_to_fine(std::min(positions, graph.items.size()))) {
+        const ItemGraph chain = linearized(graph, order, few);
+        improve(chain, Lattice::build(chain.successors, limits_.lattice).value(), lower_bound);
+      }
     }
     if (const auto lattice = Lattice::build(graph.successors, limits_.lattice)) {
       found_.ideal_count = lattice->size();

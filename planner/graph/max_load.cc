@@ -187,6 +187,15 @@ BoundedSearch search_all(const ItemGraph& graph, const MaxLoadLimits& limits,
   return counted;
 }
 
+std::string why_no_accelerator(const Item& item, const MaxLoadLimits& limits) {
+  if (!item.accelerator) return "an accelerator cannot run it, and no CPU is there";
+  if (limits.accelerators == 0) return "there is no accelerator, and no CPU can run it";
+  return fmt::format("it needs {}, an accelerator has {}",
+                     ppplan::human(Bytes{std::llround(item.bytes)}),
+                     ppplan::human(Bytes{std::llround(limits.memory_bytes)}));
+}
+
+/// Precondition: no cut fits.
 std::string why_none(const GraphProfile& profile, const ItemGraph& graph,
                      const MaxLoadLimits& limits) {
   double total = 0.0;
@@ -195,13 +204,11 @@ std::string why_none(const GraphProfile& profile, const ItemGraph& graph,
     const bool accelerator =
         item.accelerator && item.bytes <= limits.memory_bytes && limits.accelerators > 0;
     if (accelerator || (item.cpu && limits.cpus > 0)) continue;
-    return fmt::format("no device can take node {} with the {} nodes that must be beside it: {}",
-                       excerpt(profile.nodes[at(item.nodes.front())].name), item.nodes.size() - 1,
-                       item.accelerator
-                           ? fmt::format("they need {}, an accelerator has {}",
-                                         ppplan::human(Bytes{std::llround(item.bytes)}),
-                                         ppplan::human(Bytes{std::llround(limits.memory_bytes)}))
-                           : std::string("they cannot run on an accelerator"));
+    const std::size_t others = item.nodes.size() - 1;
+    return fmt::format(
+        "no device can take node {}{}: {}", excerpt(profile.nodes[at(item.nodes.front())].name),
+        others == 0 ? std::string() : fmt::format(" with the {} that must be beside it", others),
+        why_no_accelerator(item, limits));
   }
   return fmt::format("no contiguous cut fits {} accelerators and {} CPUs: the nodes need {} in all",
                      limits.accelerators, limits.cpus, ppplan::human(Bytes{std::llround(total)}));

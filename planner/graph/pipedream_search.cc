@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace ppplan::planner {
+namespace {
+
+constexpr double kBarelyMore = 1.0 + 1e-9;
+
+}  // namespace
 
 class PipeDreamSearch::StageVisitor {
  public:
@@ -78,10 +84,7 @@ void PipeDreamSearch::search_machines() {
     inner.restart(
         base, {.floor = outer.range().floor, .bound = outer.range().bound * outer.level().units});
     search_machine(base, false);
-    for (Ideal ideal = base + 1; ideal <= full; ++ideal) {
-      const double time = inner.end(ideal);
-      if (time < kUnreached) outer.relax(base, ideal, time);
-    }
+    for (const Ideal ideal : inner.ended()) outer.relax(base, ideal, inner.end(ideal));
     outer.tighten(std::min(outer.range().bound, outer.end(full)));
   }
 }
@@ -92,18 +95,23 @@ std::vector<Segment> PipeDreamSearch::stages() {
     stages[stage].group = static_cast<int>(stage);
   }
   if (tables_.size() == 1) return stages;
+  // What was found is found again, even where the work was too much to go on.
   most_work_ = std::numeric_limits<std::int64_t>::max();
+  const bool complete = std::exchange(complete_, true);
+  const double value = tables_.back().end(lattice_.full());
   std::vector<Segment> inside;
   for (const Segment& machines : stages) {
+    const auto machine_count = static_cast<int>(machines.state_after - machines.state_before);
     PipelineTable& inner = tables_.front();
-    inner.restart(machines.from, {});
+    inner.restart(machines.from, {.bound = value * machine_count * kBarelyMore});
     search_machine(machines.from, false);
     for (Segment& segment : inner.stages(machines.to)) {
       segment.group = machines.group;
-      segment.machines = static_cast<int>(machines.state_after - machines.state_before);
+      segment.machines = machine_count;
       inside.push_back(segment);
     }
   }
+  complete_ = complete;
   return inside;
 }
 

@@ -69,7 +69,8 @@ PipelineTable::PipelineTable(const PipelineSums& sums, const ReplicationLevel& l
       end_(sums.time.size()) {}
 
 void PipelineTable::restart(Ideal start, ValueRange range) {
-  std::fill(end_.begin(), end_.end(), End{});
+  for (const Ideal ideal : ended_) end_[ideal] = {};
+  ended_.clear();
   table_.restart(start);
   // All units not yet used are counted as later ones. Those that stay idle are none, so where
   // memory is limited pipelines may also leave units out at the start.
@@ -125,6 +126,7 @@ bool PipelineTable::relax(Ideal base, Ideal ideal, double time) {
       const bool better =
           load < end_[ideal].value || (load == end_[ideal].value && now_used < end_[ideal].units);
       if (better) {
+        if (end_[ideal].value == kUnreached) ended_.push_back(ideal);
         end_[ideal] = {load, base, static_cast<std::uint32_t>(used),
                        static_cast<std::uint32_t>(now_used)};
       }

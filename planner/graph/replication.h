@@ -62,6 +62,8 @@ class PipelineTable {
 
   /// The least bottleneck of a pipeline that ends at `ideal`, which then sends nothing on.
   [[nodiscard]] double end(Ideal ideal) const { return end_[ideal].value; }
+  /// The ideals where pipelines end, in the order in which they were reached.
+  [[nodiscard]] const std::vector<Ideal>& ended() const { return ended_; }
   /// Its stages; states are units used. Precondition: end(ideal) is reached.
   [[nodiscard]] std::vector<Segment> stages(Ideal ideal) const;
   [[nodiscard]] const ReplicationLevel& level() const { return level_; }
@@ -81,6 +83,7 @@ class PipelineTable {
   Ends ends_;
   StageTable table_;
   std::vector<End> end_;
+  std::vector<Ideal> ended_;
   Ideal start_ = 0;
   ValueRange range_;
   std::int64_t work_ = 0;

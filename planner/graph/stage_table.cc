@@ -5,12 +5,13 @@
 namespace ppplan::planner {
 
 void StageTable::restart(Lattice::Ideal start) {
-  for (std::size_t ideal = 0; ideal < reach_.size(); ++ideal) {
+  for (const Lattice::Ideal ideal : reached_) {
     const Reach reach = std::exchange(reach_[ideal], {});
     for (std::size_t state = reach.first; state < reach.end; ++state) {
       cells_[ideal * state_count_ + state] = {};
     }
   }
+  reached_.clear();
   relax(start, 0, 0.0, start, 0);
 }
 

@@ -61,6 +61,7 @@ class StageTable {
     if (!(value < cell.value)) return;
     cell = {value, from, static_cast<std::uint32_t>(from_state)};
     Reach& reach = reach_[ideal];
+    if (reach.end == 0) reached_.push_back(ideal);
     reach.first = std::min(reach.first, static_cast<std::uint32_t>(state));
     reach.end = std::max(reach.end, static_cast<std::uint32_t>(state) + 1);
   }
@@ -88,6 +89,7 @@ class StageTable {
   std::size_t state_count_;
   std::vector<Cell> cells_;
   std::vector<Reach> reach_;  ///< by ideal
+  std::vector<Lattice::Ideal> reached_;
 };
 
 }  // namespace ppplan::planner

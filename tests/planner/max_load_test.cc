@@ -220,9 +220,18 @@ TEST_CASE("max-load: what no device can take is named") {
   profile.nodes[0].memory = Bytes{100};
   const GraphAnswer answer = cut_max_load(profile, {.accelerators = 2, .memory = Bytes{10}});
   CHECK(answer.stages.empty());
-  CHECK(answer.why_none ==
-        "no device can take node conv with the 0 nodes that must be beside it: they need 100 B, an "
-        "accelerator has 10 B");
+  CHECK(answer.why_none == "no device can take node conv: it needs 100 B, an accelerator has 10 B");
+  CHECK(cut_max_load(profile, {.accelerators = 0}).why_none ==
+        "no device can take node conv: there is no accelerator, and no CPU can run it");
+  profile.nodes[0].accelerator = false;
+  CHECK(cut_max_load(profile, {.accelerators = 2}).why_none ==
+        "no device can take node conv: an accelerator cannot run it, and no CPU is there");
+  profile.nodes.resize(2);
+  profile.nodes[0].color_class = profile.nodes[1].color_class = 7;
+  profile.nodes[1].transfer = Seconds(0);
+  CHECK(cut_max_load(profile, {.accelerators = 2}).why_none ==
+        "no device can take node conv with the 1 that must be beside it: an accelerator cannot run "
+        "it, and no CPU is there");
 }
 
 TEST_CASE("max-load: a graph that states bytes needs a bandwidth") {

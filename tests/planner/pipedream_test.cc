@@ -241,6 +241,43 @@ TEST_CASE("pipedream: a graph of another kind is refused") {
         "the graph holds nothing but inputs");
 }
 
+TEST_CASE("pipedream: what was found before the work became too much is the answer") {
+  std::mt19937 random(9);
+  const GraphProfile profile =
+      testing::random_pipedream_graph(random, {.node_count = 12, .edge_probability = 0.05});
+  PipeDreamOptions machines{.levels = {{3, BytesPerSecond{300.0}}, {3, BytesPerSecond{60.0}}}};
+  const GraphAnswer best = cut_pipedream(profile, machines);
+  CHECK(best.exact);
+  int cut_short = 0;
+  for (std::int64_t work = 1'000; work < 20'000'000; work += work / 4) {
+    machines.limits.work = work;
+    const GraphAnswer answer = cut_pipedream(profile, machines);
+    CAPTURE(work);
+    cut_short += answer.exact ? 0 : 1;
+    if (answer.stages.empty()) continue;
+    CHECK(answer.bottleneck.count() >= best.bottleneck.count() * (1.0 - 1e-12));
+    CHECK(answer.lower_bound.count() <= best.bottleneck.count() * (1.0 + 1e-12));
+    std::size_t node_count = 0;
+    for (const GraphStage& stage : answer.stages) node_count += stage.nodes.size();
+    CHECK(node_count == 12);
+  }
+  CHECK(cut_short > 0);
+}
+
+TEST_CASE("pipedream: a chain too long for its machines is answered coarsely") {
+  GraphProfile profile{.nodes = std::vector<GraphNode>(20'000)};
+  for (std::size_t node = 0; node < profile.nodes.size(); ++node) {
+    profile.nodes[node].forward = Seconds(1.0);
+    if (node + 1 < profile.nodes.size()) profile.nodes[node].next = {static_cast<int>(node) + 1};
+  }
+  PipeDreamOptions machines{.levels = {{8, BytesPerSecond{1e9}}, {8, BytesPerSecond{1e9}}}};
+  machines.replication = Replication::kNone;
+  machines.limits.work = 20'000'000;
+  const GraphAnswer answer = cut_pipedream(profile, machines);
+  REQUIRE(!answer.stages.empty());
+  CHECK(answer.lower_bound <= answer.bottleneck);
+}
+
 TEST_CASE("pipedream: thousands of devices and nodes are answered") {
   std::mt19937 random(7);
   const GraphProfile profile =
