@@ -53,8 +53,8 @@ struct PartitionOptions {
   /// whose ranks are one device each; with one of them every layout of so many devices is looked
   /// at.
   std::optional<int> device_count = std::nullopt;
-  /// Of one pipeline: which device of the profile each rank is, counted from 0; empty: searched where
-  /// devices differ.
+  /// Of one pipeline: which device of the profile each rank is, counted from 0; empty: searched
+  /// where devices differ.
   std::vector<int> device_order{};
   /// Devices that share a layer, and pipelines; empty: any that the profile has rows for, and as
   /// many as there are devices for.

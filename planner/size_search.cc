@@ -1,6 +1,7 @@
 #include "planner/size_search.h"
 
 #include "planner/cut_search.h"
+#include "planner/default_splits.h"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +46,8 @@ class Pricing {
                          .step = kept->step(cut),
                          .peak = peak_of(*kept, cut),
                          .fits = fitting.has_value()});
-      if (fitting) best_ = std::min(best_, priced_.back().step);
+      try_even(priced_.back());
+      if (priced_.back().fits) best_ = std::min(best_, priced_.back().step);
     }
   }
 
@@ -58,6 +60,22 @@ class Pricing {
   }
 
  private:
+  /// Equal layers split evenly are often best, and never worth less than a look.
+  void try_even(Priced& priced) {
+    const Candidate& candidate = *priced.candidate;
+    const Cut even = even_parts(candidate.basis().chain().layer_count(), candidate.stage_count());
+    if (even == priced.cut || !candidate.limits().allow(even)) return;
+    if (candidate.excess(even) > Bytes{0}) return;
+    ++counts_.simulated_count;
+    const Seconds step = candidate.step(even);
+    if (priced.fits && step >= priced.step) return;
+    priced = {.candidate = priced.candidate,
+              .cut = even,
+              .step = step,
+              .peak = peak_of(candidate, even),
+              .fits = true};
+  }
+
   const Question& question_;
   SearchCounts& counts_;
   Seconds best_;
