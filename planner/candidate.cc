@@ -192,28 +192,40 @@ Seconds Candidate::prefix_bound(const Cut& cut, int stage_count) const {
   return bound + basis_->step_overhead;
 }
 
-Bytes Candidate::memory(int stage, int first, int last) const {
-  if (!recomputes_) return memory(stage, first, last, {});
-  if (!one_stage_a_rank()) {
-    return std::min(memory(stage, first, last, {}),
-                    memory(stage, first, last,
-                           most_recompute(basis_->chain(), first, last, basis_->most_recompute)));
-  }
-  return memory(stage, first, last, fit(stage, first, last).choice);
-}
-
-Bytes Candidate::memory(int stage, int first, int last, const RecomputeChoice& choice) const {
+/// `cost_of(class)`: the stage's cost.
+template <typename CostOf>
+Bytes Candidate::memory_with(int stage, int first, int last, const CostOf& cost_of) const {
   const ChainCosts& chain = basis_->chain();
   std::array<StageCost, MemoryForms::kMaxClasses> costs;
   std::array<Bytes, MemoryForms::kMaxClasses> received;
   const auto count = index_of(chain.class_count());
   for (std::size_t index = 0; index < count; ++index) {
-    costs[index] = chain.stage(first, last, static_cast<int>(index), choice);
+    costs[index] = cost_of(static_cast<int>(index));
     received[index] = chain.boundary(first, static_cast<int>(index));
   }
   return chain.static_memory(first, last).total() +
          memory_forms_[index_of(stage)].peak(std::span(costs).first(count),
                                              std::span(received).first(count));
+}
+
+Bytes Candidate::memory(int stage, int first, int last) const {
+  if (!recomputes_) return memory(stage, first, last, {});
+  if (one_stage_a_rank()) return memory(stage, first, last, fit(stage, first, last).choice);
+  const RecomputeChoice most = most_recompute(basis_->chain(), first, last, basis_->most_recompute);
+  return memory_with(stage, first, last, [&](int index) {
+    StageCost least = basis_->chain().stage(first, last, index);
+    const StageCost other = basis_->chain().stage(first, last, index, most);
+    least.saved = std::min(least.saved, other.saved);
+    least.weight_pending = std::min(least.weight_pending, other.weight_pending);
+    // A mixture may peak below both.
+    least.forward_peak = least.backward_peak = Bytes{0};
+    return least;
+  });
+}
+
+Bytes Candidate::memory(int stage, int first, int last, const RecomputeChoice& choice) const {
+  return memory_with(stage, first, last,
+                     [&](int index) { return basis_->chain().stage(first, last, index, choice); });
 }
 
 double Candidate::search_bound(int stage, int first, int last) const {

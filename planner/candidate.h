@@ -91,7 +91,8 @@ class Candidate {
   /// ranks have already, and by what is left for the others. O(stages).
   [[nodiscard]] Seconds prefix_bound(const Cut& cut, int stage_count) const;
   /// Peak memory that the stage takes on its rank with the recompute that is chosen for it, or with
-  /// all there is where none suffices: the rank's, where it has no other stage; else at most that.
+  /// all there is where none suffices: the rank's, where it has no other stage. Else at most what
+  /// the rank takes, whatever is recomputed.
   [[nodiscard]] Bytes memory(int stage, int first, int last) const;
   /// Limits of the cut, memory and step at once, as the search for a cut asks for them.
   [[nodiscard]] double search_bound(int stage, int first, int last) const;
@@ -121,6 +122,8 @@ class Candidate {
   [[nodiscard]] StageCost stage_cost(int stage, int first, int last, int class_index,
                                      const RecomputeChoice& choice) const;
   [[nodiscard]] Bytes memory(int stage, int first, int last, const RecomputeChoice& choice) const;
+  template <typename CostOf>
+  [[nodiscard]] Bytes memory_with(int stage, int first, int last, const CostOf& cost_of) const;
   [[nodiscard]] std::vector<Bytes> memory(const Cut& cut,
                                           const std::vector<RecomputeChoice>& choices) const;
   [[nodiscard]] Fit find_fit(int stage, int first, int last) const;

@@ -138,9 +138,19 @@ ChainCosts::Sums ChainCosts::sum_all(const Profile& profile, const CostTable& co
       least = std::min(least, between(output, at - 1, at));
     sums.least_boundary.push_back(least);
   }
+  for (std::size_t option = 0; option < kRecomputeCount; ++option) {
+    for (const Layer& layer : profile.model.layers) {
+      const auto backward = [&](Recompute recompute) {
+        return cost_of(costs, layer, class_sizes.front(), recompute).backward;
+      };
+      sums.added[option].push_back(backward(static_cast<Recompute>(option)) -
+                                   backward(Recompute::kNone));
+    }
+  }
   for (const Layer& layer : profile.model.layers) {
     const OptimizerCost& cost = costs.optimizer(layer.kind);
     append_sum(sums.parameters, cost.parameters);
+    append_sum(sums.updated, layer.frozen ? Bytes{0} : cost.parameters);
     append_sum(sums.gradients, layer.frozen ? Bytes{0} : cost.gradients);
     append_sum(sums.optimizer_state, layer.frozen ? Bytes{0} : cost.optimizer_state);
     append_sum(sums.optimizer, layer.frozen ? Seconds(0) : cost.step.median);
@@ -189,14 +199,15 @@ Seconds ChainCosts::least_transfer(int class_index, LinkScope scope) const {
 }
 
 Seconds ChainCosts::added(int layer, Recompute recompute) const {
-  return between(of(0, recompute).backward, layer, layer + 1) -
-         between(of(0).backward, layer, layer + 1);
+  return sums_->added[static_cast<std::size_t>(recompute)][index_of(layer)];
+}
+
+Bytes ChainCosts::freed(int layer, Recompute recompute) const {
+  return between(of(0).saved, layer, layer + 1) - between(of(0, recompute).saved, layer, layer + 1);
 }
 
 bool ChainCosts::offers(int layer, Recompute recompute) const {
-  return added(layer, recompute) != Seconds(0) ||
-         between(of(0, recompute).saved, layer, layer + 1) !=
-             between(of(0).saved, layer, layer + 1);
+  return added(layer, recompute) != Seconds(0) || freed(layer, recompute) != Bytes{0};
 }
 
 StageCost ChainCosts::stage(int first, int last, int class_index) const {
@@ -283,12 +294,14 @@ StaticMemory ChainCosts::static_memory(int first, int last) const {
 StaticMemory ChainCosts::static_memory(std::span<const LayerRun> runs) const {
   StaticMemory memory{.parameters = between(sums_->parameters, runs),
                       .gradients = between(sums_->gradients, runs),
-                      .optimizer_state = between(sums_->optimizer_state, runs)};
+                      .optimizer_state = between(sums_->optimizer_state, runs),
+                      .updated = between(sums_->updated, runs)};
   for (const SharedTensor& tensor : sums_->shared) {
     const int spare = spare_users(tensor, runs);
     memory.parameters -= tensor.parameters * spare;
     memory.gradients -= tensor.gradients * spare;
     memory.optimizer_state -= tensor.optimizer_state * spare;
+    if (tensor.gradients.count > 0) memory.updated -= tensor.parameters * spare;
   }
   const std::int64_t devices = replicas_.group.devices;
   const auto divide = [&](Bytes& bytes) { bytes.count = (bytes.count + devices - 1) / devices; };
@@ -321,8 +334,12 @@ std::vector<Seconds> ChainCosts::reduction(const Cut& cut,
     for (std::size_t stage = 0; stage + 1 < cut.size(); ++stage) {
       if (tensor.users(cut[stage], cut[stage + 1]) > 0) holders.insert(rank_of_stage[stage]);
     }
+    const bool between = std::ranges::any_of(holders, [&](int rank) {
+      return replicas_.geometry.hop(*holders.begin(), rank) == LinkScope::kBetween;
+    });
+    const Seconds transfer = between ? tensor.transfer_between : tensor.transfer;
     for (const int rank : holders) {
-      time[index_of(rank)] += tensor.transfer * static_cast<double>(holders.size() - 1);
+      time[index_of(rank)] += transfer * static_cast<double>(holders.size() - 1);
     }
   }
   if (replicas_.group.devices < 2) return time;
@@ -344,22 +361,25 @@ Seconds ChainCosts::replica_reduction(const StaticMemory& kept) const {
     return network_.collective(CollectiveKind::kAllReduce, kept.gradients, group);
   }
   return network_.collective(CollectiveKind::kReduceScatter, kept.gradients, group) +
-         network_.collective(CollectiveKind::kAllGather, kept.parameters, group);
+         network_.collective(CollectiveKind::kAllGather, kept.updated, group);
 }
 
 Seconds ChainCosts::least_reduction(int first, int last) const {
-  Seconds least{0};
+  Seconds of_holders{0};  // among which this stage need not be
+  Seconds own{0};
   for (const SharedTensor& tensor : sums_->shared) {
     const auto crosses = [&](int at) {
       return tensor.layers.front() < at && at <= tensor.layers.back();
     };
     const bool reaches_end = tensor.layers.back() == layer_count() - 1;
     if (crosses(first) || (reaches_end && crosses(last) && last < layer_count())) {
-      least = std::max(least, tensor.transfer);
+      const Seconds transfer = std::min(tensor.transfer, tensor.transfer_between);
+      of_holders = std::max(of_holders, transfer);
+      if (tensor.users(first, last) > 0) own += transfer;
     }
   }
-  if (replicas_.group.devices > 1) least += replica_reduction(static_memory(first, last));
-  return least;
+  if (replicas_.group.devices > 1) own += replica_reduction(static_memory(first, last));
+  return std::max(of_holders, own);
 }
 
 }  // namespace ppplan::planner

@@ -11,7 +11,10 @@
 #include "reports/documents/plan.h"
 #include "reports/documents/profile.h"
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,10 +44,11 @@ struct RecomputedRun {
 /// What each layer of a stage recomputes: runs that cover it in order. Empty: nothing.
 using RecomputeChoice = std::vector<RecomputedRun>;
 
-/// The devices that hold the same parameters, and what they divide.
+/// The devices that hold the same parameters, what they divide, and where ranks stand.
 struct Replicas {
   DeviceGroup group;
   DataSharding sharding = DataSharding::kNone;
+  Geometry geometry = Geometry({}, 1, std::numeric_limits<int>::max());
 };
 
 /// Parameters and what training keeps beside them, on one rank.
@@ -52,6 +56,7 @@ struct StaticMemory {
   Bytes parameters;
   Bytes gradients;
   Bytes optimizer_state;
+  Bytes updated;  ///< of the parameters: those that are trained
   [[nodiscard]] Bytes total() const { return parameters + gradients + optimizer_state; }
 };
 
@@ -91,9 +96,16 @@ class ChainCosts {
   [[nodiscard]] Seconds transfer(int at, int class_index, LinkScope scope) const;
   /// The fastest transfer over all inner boundaries.
   [[nodiscard]] Seconds least_transfer(int class_index, LinkScope scope) const;
+  /// Wherever the ranks stand.
+  [[nodiscard]] Seconds least_transfer(int class_index) const {
+    return std::min(least_transfer(class_index, LinkScope::kInside),
+                    least_transfer(class_index, LinkScope::kBetween));
+  }
 
   /// What recomputing so adds to one layer's backward for a micro-batch of class 0.
   [[nodiscard]] Seconds added(int layer, Recompute recompute) const;
+  /// What it does not keep then, from forward to backward, of one micro-batch of class 0.
+  [[nodiscard]] Bytes freed(int layer, Recompute recompute) const;
   /// Whether recomputing so changes anything about a layer.
   [[nodiscard]] bool offers(int layer, Recompute recompute) const;
   /// A number that equal layers (of one kind, frozen alike, sharing no tensor) share.
@@ -118,17 +130,18 @@ class ChainCosts {
   [[nodiscard]] Seconds optimizer(std::span<const LayerRun> runs) const;
   [[nodiscard]] Seconds optimizer(int first, int last) const;
 
-  /// Time of reducing shared tensors' gradients by rank: with n ranks holding a tensor, each sends
-  /// it and receives it n - 1 times. O(stages x shared tensors).
+  /// Time of reducing gradients by rank: of shared tensors, where with n ranks holding one each
+  /// sends it and receives it n - 1 times (between nodes when any two of them stand so), then of
+  /// all parameters, as replica_reduction says. O(stages x shared tensors).
   [[nodiscard]] std::vector<Seconds> reduction(const Cut& cut,
                                                const std::vector<int>& rank_of_stage) const;
-  /// The least reduction of any cut with a boundary at `first` and at `last`, where neighbouring
-  /// stages stand on different ranks and the first and the last too. So that it never
-  /// falls when `last` rises, a boundary at `last` counts only between a tensor's users of which
-  /// one is the last layer (a head tied to the embedding).
+  /// In every cut with a stage [first, last) the slowest rank's reduction takes at least this,
+  /// where every stage stands on a rank of its own. So that it never falls when `last` rises, a
+  /// boundary at `last` counts only between a tensor's users of which one is the last layer (a head
+  /// tied to the embedding).
   [[nodiscard]] Seconds least_reduction(int first, int last) const;
   /// Time in which the devices that hold the same parameters add their gradients; with a sharded
-  /// optimizer they gather the parameters afterwards. Nothing else goes on meanwhile.
+  /// optimizer they gather the trained parameters afterwards. Nothing else goes on meanwhile.
   [[nodiscard]] Seconds replica_reduction(const StaticMemory& kept) const;
 
  private:
@@ -146,9 +159,12 @@ class ChainCosts {
     int layer_count = 0;
     std::vector<ClassSums> classes;     ///< [class][recompute]
     std::vector<Bytes> least_boundary;  ///< [class]: between any two layers
-    std::vector<int> alike;             ///< [layer]
-    std::vector<Bytes> parameters{Bytes{0}}, gradients{Bytes{0}},
-        optimizer_state{Bytes{0}};  ///< prefix sums, every copy counted
+    /// [recompute][layer]: to the backward of a micro-batch of class 0; not a difference of sums,
+    /// so that it is 0 where nothing changes.
+    std::array<std::vector<Seconds>, kRecomputeCount> added;
+    std::vector<int> alike;  ///< [layer]
+    std::vector<Bytes> parameters{Bytes{0}}, gradients{Bytes{0}}, optimizer_state{Bytes{0}},
+        updated{Bytes{0}};  ///< prefix sums, every copy counted
     std::vector<Seconds> optimizer{Seconds(0)};
     std::vector<SharedTensor> shared;
   };

@@ -32,7 +32,8 @@ const CostTable& CostBook::table(const Sharding& sharding, std::int64_t chunk, i
 ChainCosts CostBook::chain(const Layout& layout, int rank_count, std::int64_t chunk,
                            const std::vector<int>& class_sizes) {
   const int device_count = layout.device_count() * rank_count;
-  const Replicas replicas{Geometry(layout, rank_count, per_node_).replicas(), layout.data_sharding};
+  const Geometry geometry(layout, rank_count, per_node_);
+  const Replicas replicas{geometry.replicas(), layout.data_sharding, geometry};
   const bool divided = replicas.sharding == DataSharding::kParameters;
   const ChainKey chain_key{key(layout.sharding, chunk, device_count), class_sizes,
                            divided ? replicas.group.devices : 0,

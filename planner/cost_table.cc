@@ -116,16 +116,22 @@ Grid grid_of(const Profile& profile, const RowFilter& fits, int worker_count,
   return grid;
 }
 
-/// One row of the grid at `sequence`, itself interpolated where that was not measured.
-std::map<int, LayerCost> row_at(const Grid& grid, std::int64_t sequence, const std::string& kind) {
+/// Recomputing takes no less time than not to.
+LayerCost no_faster(LayerCost cost, const LayerCost& plain) {
+  cost.forward = std::max(cost.forward, plain.forward);
+  cost.backward = std::max(cost.backward, plain.backward);
+  cost.backward_input = std::max(cost.backward_input, plain.backward_input);
+  const Seconds halves = std::min(plain.backward, plain.backward_input + plain.backward_weight);
+  cost.backward_weight = std::max(cost.backward_weight, halves - cost.backward_input);
+  return cost;
+}
+
+/// One row of the grid at `sequence`, itself interpolated where that was not measured; empty where
+/// nothing was measured around it.
+std::map<int, LayerCost> row_at(const Grid& grid, std::int64_t sequence) {
   if (const auto exact = grid.find(sequence); exact != grid.end()) return exact->second;
   const auto high = grid.upper_bound(sequence);
-  if (high == grid.end() || high == grid.begin()) {
-    throw Error(Failure::kBadInput,
-                fmt::format("sequence {} is outside what the profile measured for '{}': {} to {}",
-                            sequence, kind, grid.begin()->first, grid.rbegin()->first),
-                fmt::format("measure it: ppplan profile ... --sequence-lengths {}", sequence));
-  }
+  if (high == grid.end() || high == grid.begin()) return {};
   const auto low = std::prev(high);
   const double share =
       static_cast<double>(sequence - low->first) / static_cast<double>(high->first - low->first);
@@ -139,13 +145,27 @@ std::map<int, LayerCost> row_at(const Grid& grid, std::int64_t sequence, const s
                                  interpolate(high->second, micro_batch), share);
     }
   }
-  if (row.empty()) {
-    throw Error(Failure::kBadInput,
-                fmt::format("no micro-batch size of '{}' was measured at both sequence {} and {}",
-                            kind, low->first, high->first),
-                fmt::format("measure it: ppplan profile ... --sequence-lengths {}", sequence));
-  }
   return row;
+}
+
+/// Why row_at is empty.
+[[noreturn]] void fail_row(const Grid& grid, std::int64_t sequence, const std::string& kind) {
+  if (grid.empty()) fail_missing("no measurements", kind);
+  const std::string hint =
+      fmt::format("measure it: ppplan profile ... --sequence-lengths {}", sequence);
+  const std::int64_t least = grid.begin()->first;
+  const std::int64_t most = grid.rbegin()->first;
+  if (sequence < least || sequence > most) {
+    throw Error(Failure::kBadInput,
+                fmt::format("sequence {} is outside what the profile measured for '{}': {} to {}",
+                            sequence, kind, least, most),
+                hint);
+  }
+  const auto high = grid.upper_bound(sequence);
+  throw Error(Failure::kBadInput,
+              fmt::format("no micro-batch size of '{}' was measured at both sequence {} and {}",
+                          kind, std::prev(high)->first, high->first),
+              hint);
 }
 
 OptimizerCost optimizer_of(const Profile& profile, int kind, const Sharding& sharding,
@@ -191,9 +211,8 @@ CostTable::CostTable(const Profile& profile, const RowChoice& rows, const Networ
           for (const auto& [micro_batch, cost] : row) grid[sequence].try_emplace(micro_batch, cost);
         }
       }
-      if (grid.empty() && filter.recompute == Recompute::kNone)
-        fail_missing("no measurements", name);
-      if (!grid.empty()) costs_[option][index] = row_at(grid, rows.sequence, name);
+      costs_[option][index] = row_at(grid, rows.sequence);
+      if (costs_.front()[index].empty()) fail_row(grid, rows.sequence, name);
     }
     const Row& row = costs_.front()[index];
     micro_batches_.least = std::max<std::int64_t>(micro_batches_.least, row.begin()->first);
@@ -209,10 +228,12 @@ CostTable::CostTable(const Profile& profile, const RowChoice& rows, const Networ
 
 LayerCost CostTable::layer(int kind, int micro_batch, Recompute recompute) const {
   const auto index = static_cast<std::size_t>(kind);
+  const LayerCost plain = interpolate(costs_.front()[index], micro_batch);
+  if (recompute == Recompute::kNone) return plain;
   const Row& row = costs_[static_cast<std::size_t>(recompute)][index];
   const bool covered =
       !row.empty() && row.begin()->first <= micro_batch && micro_batch <= row.rbegin()->first;
-  return interpolate(covered ? row : costs_.front()[index], micro_batch);
+  return covered ? no_faster(interpolate(row, micro_batch), plain) : plain;
 }
 
 const OptimizerCost& CostTable::optimizer(int kind) const {

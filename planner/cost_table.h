@@ -39,11 +39,13 @@ struct RowChoice {
 ///
 /// Which rows: measured while `device_count` local workers (at most the profile's devices: further
 /// ones stand on machines alike) were busy. Where that number was not measured, the next larger one
-/// counts, else the largest. A kind without rows of a recompute option does not recompute so; one
-/// without rows of the piece's size is computed all at once. Collectives are priced and added to
-/// the times. Between measured micro-batch sizes and sequences costs are interpolated linearly,
-/// over sequences first (attention is convex in the sequence, so that in-between is told rather too
-/// slow); beyond them there are none.
+/// counts, else the largest. A kind without rows of a recompute option around the sequence does not
+/// recompute so; one without rows of the piece's size is computed all at once. Collectives are
+/// priced and added to the times. Where a layer that recomputes was measured to be faster than
+/// without, it counts as just as fast: work that is done twice does not save time. Between measured
+/// micro-batch sizes and sequences costs are interpolated linearly, over sequences first (attention
+/// is convex in the sequence, so that in-between is told rather too slow); beyond them there are
+/// none.
 class CostTable {
  public:
   /// Throws Error(kBadInput) when a kind that layers use has no rows, none around the sequence, or

@@ -75,7 +75,8 @@ std::optional<std::string> shorter_sequence(Question question) {
 /// The limit that lets the nearest plan in, rounded up to whole MiB.
 std::string more_memory(const Question& question, const NearestFit& nearest) {
   constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-  const std::int64_t mebibytes = (nearest.needed.count + kMiB - 1) / kMiB;
+  const Bytes whole = nearest.needed + question.reserve;
+  const std::int64_t mebibytes = (whole.count + kMiB - 1) / kMiB;
   return question.memory ? fmt::format("--memory {}MiB", mebibytes)
                          : fmt::format("devices of {} MiB", mebibytes);
 }

@@ -45,14 +45,20 @@ Seconds Network::ring(CollectiveKind kind, double bytes, int devices, const Link
 Seconds Network::collective(CollectiveKind kind, Bytes size, DeviceGroup group) const {
   if (inside_ == nullptr || group.devices < 2) return Seconds(0);
   const auto bytes = static_cast<double>(size.count);
-  const int nodes = (group.devices + group.per_node - 1) / group.per_node;
+  const int nodes = group.node_count();
   if (nodes == 1) return ring(kind, bytes, group.devices, *exchange_);
-  return ring(kind, bytes, group.per_node, *exchange_) +
-         ring(kind, bytes / group.per_node, nodes, *between_);
+  const double share = kind == CollectiveKind::kAllToAll ? bytes : bytes / group.per_node;
+  return ring(kind, bytes, group.per_node, *exchange_) + ring(kind, share, nodes, *between_);
 }
 
 Geometry::Geometry(const Layout& layout, int rank_count, int devices_per_node)
     : layout_(layout), rank_count_(rank_count), per_node_(std::max(1, devices_per_node)) {}
+
+bool Geometry::whole_nodes() const {
+  const int shared = layout_.sharding.device_count();
+  const int used = layout_.device_count() * rank_count_;
+  return used <= per_node_ || shared % per_node_ == 0 || per_node_ % shared == 0;
+}
 
 LinkScope Geometry::hop(int rank, int other) const {
   const int shared = layout_.sharding.device_count();
@@ -63,9 +69,11 @@ LinkScope Geometry::hop(int rank, int other) const {
   // Where pipelines start in their nodes repeats after as many as a node has devices.
   const int pipelines = std::min(layout_.data_parallel, per_node_);
   for (int pipeline = 0; pipeline < pipelines; ++pipeline) {
-    const int start = pipeline * pipeline_stride;
-    if ((start + rank * rank_stride) / per_node_ != (start + other * rank_stride) / per_node_) {
-      return LinkScope::kBetween;
+    for (int device = 0; device < std::min(shared, per_node_); ++device) {
+      const int start = pipeline * pipeline_stride + device;
+      if ((start + rank * rank_stride) / per_node_ != (start + other * rank_stride) / per_node_) {
+        return LinkScope::kBetween;
+      }
     }
   }
   return LinkScope::kInside;
@@ -90,10 +98,23 @@ DeviceGroup Geometry::group(CollectiveGroup kind) const {
 
 DeviceGroup Geometry::replicas() const {
   const Sharding& sharding = layout_.sharding;
-  const int devices = sharding.context * layout_.data_parallel;
+  const int shared = sharding.device_count();
+  const int pipelines = layout_.data_parallel;
+  const int devices = sharding.context * pipelines;
   const bool data_inside = layout_.order == DeviceOrder::kDataInside;
-  if (data_inside || layout_.data_parallel == 1) return strided(devices, sharding.tensor);
-  return strided(devices, sharding.tensor * rank_count_);
+  // From pipeline to pipeline, from rank to rank, and from the first device to the last.
+  const int stride = shared * (data_inside ? 1 : rank_count_);
+  const int rank_stride = shared * (data_inside ? pipelines : 1);
+  const int context_span = (sharding.context - 1) * sharding.tensor;
+  int most = 1;
+  for (int rank = 0; rank < std::min(rank_count_, per_node_); ++rank) {
+    const int start = rank * rank_stride;
+    const auto nodes = [&](int span) { return (start + span) / per_node_ - start / per_node_ + 1; };
+    most = std::max(most, stride <= per_node_ ? nodes((pipelines - 1) * stride + context_span)
+                                              : pipelines * nodes(context_span));
+  }
+  const int touched = std::min(most, devices);
+  return {devices, (devices + touched - 1) / touched};
 }
 
 }  // namespace ppplan::planner

@@ -77,6 +77,9 @@ Seconds lower_bound(const Question& question, std::span<const Priced> priced, Se
     std::iota(ranks.begin(), ranks.end(), 0);
     StagePlaces places = StagePlaces::alike(std::move(ranks));
     places.slowdown = basis->slowdown;
+    for (int rank = 1; rank < basis->rank_count; ++rank) {
+      places.hop[static_cast<std::size_t>(rank)] = basis->geometry.hop(rank - 1, rank);
+    }
     const MakespanBound makespan(chain, basis->batch, places, basis->call_overhead,
                                  BoundKind::kAny);
     const StageBound bound = [&](int stage, int first, int last) {

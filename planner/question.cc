@@ -258,6 +258,8 @@ void add_layouts(const Profile& profile, const PartitionOptions& options, const 
     pipelines = *options.data_parallel;
   }
   if (pipelines * sharding.context % sharding.expert != 0) return;
+  const Layout plain{.sharding = sharding, .data_parallel = static_cast<int>(pipelines)};
+  if (!Geometry(plain, rank_count, per_node(profile)).whole_nodes()) return;
   const int used = sharding.device_count() * rank_count * static_cast<int>(pipelines);
   std::vector<DeviceOrder> orders{DeviceOrder::kDataInside};
   if (pipelines > 1 && rank_count > 1 && used > per_node(profile)) {
@@ -283,6 +285,10 @@ std::vector<PipelineShape> cluster_shapes(const Profile& profile, const Partitio
   if (options.stage_count) {
     check_rank_count(profile, *options.stage_count,
                      fmt::format("--stages {}", *options.stage_count));
+  }
+  if (device_count > 1 && profile.links.empty()) {
+    refuse(fmt::format("{} devices: the profile has no link between two of them", device_count),
+           "profile with at least two workers, so that transfers are measured");
   }
   std::vector<PipelineShape> shapes;
   const auto layer_count = static_cast<int>(profile.model.layers.size());
@@ -511,12 +517,12 @@ Seconds cheap_bound(const Question& question, const PipelineShape& shape, const 
     work += ((forward + chain.least_backward(0, layers, index)) * slowdown + calls) * count;
     const Seconds down =
         std::min(chain.backward(0, layers, index), chain.backward_input(0, layers, index));
-    const Seconds hops = (question.forward_only ? 1.0 : 2.0) * (rank_count - 1) *
-                         chain.least_transfer(index, LinkScope::kInside);
+    const Seconds hops =
+        (question.forward_only ? 1.0 : 2.0) * (rank_count - 1) * chain.least_transfer(index);
     through = std::max(through, (forward + down) * slowdown + calls + hops);
   }
   StaticMemory share = chain.static_memory(0, layers);
-  for (Bytes* bytes : {&share.parameters, &share.gradients}) bytes->count /= rank_count;
+  for (Bytes* bytes : {&share.updated, &share.gradients}) bytes->count /= rank_count;
   return std::max(work / rank_count, through) + chain.replica_reduction(share) +
          chain.optimizer(0, layers) * slowdown / rank_count + profile.step_overhead;
 }
@@ -561,7 +567,13 @@ std::vector<Size> sizes_of(const Question& question) {
       refusal = error;  // another layout may serve
     }
   }
-  if (sizes.empty()) throw *refusal;
+  if (sizes.empty() && refusal) throw *refusal;
+  if (sizes.empty()) {
+    refuse(fmt::format("--recompute-chunk-size {}: every micro-batch that can be planned has no "
+                       "more tokens",
+                       question.chunks.front()),
+           "ask for smaller pieces, or for 0: all at once");
+  }
   std::ranges::stable_sort(sizes, {}, &Size::bound);
   return sizes;
 }

@@ -17,11 +17,13 @@ struct Group {
   bool full = false;
   double selective_s = 0.0;  ///< added by one layer
   double full_s = 0.0;
+  double freed_bytes = 0.0;  ///< by one layer that recomputes as much as is offered
 
   [[nodiscard]] int count() const { return static_cast<int>(layers.size()); }
+  [[nodiscard]] double most_s() const { return full ? full_s : selective_s; }
   [[nodiscard]] std::int64_t combinations() const {
-    const std::int64_t one = full ? count() + 1 : 1;
-    return selective ? one * (count() + 2) / 2 : one;
+    const std::int64_t one = count() + 1;
+    return selective && full ? one * (count() + 2) / 2 : one;
   }
 };
 
@@ -50,6 +52,9 @@ std::vector<Group> groups_of(const ChainCosts& chain, int first, int last, Recom
                       .full = offered(chain, layer, Recompute::kFull, most),
                       .selective_s = chain.added(layer, Recompute::kSelective).count(),
                       .full_s = chain.added(layer, Recompute::kFull).count()});
+    Group& group = groups.back();
+    group.freed_bytes = static_cast<double>(
+        chain.freed(layer, group.full ? Recompute::kFull : Recompute::kSelective).count);
   }
   std::erase_if(groups, [](const Group& group) { return !group.selective && !group.full; });
   std::ranges::stable_sort(groups, {}, &Group::combinations);
@@ -187,13 +192,16 @@ class Knapsack {
 
   /// Kinds one after the other: each recomputes fully before the next begins.
   void one_by_one() {
+    std::ranges::stable_sort(groups_, [](const Group& a, const Group& b) {
+      return a.freed_bytes * b.most_s() > b.freed_bytes * a.most_s();
+    });
     double added = 0.0;
     for (std::size_t at = 0; at < groups_.size() && !best_; ++at) {
       finish(at, added);
       if (best_) return;
       const Group& group = groups_[at];
       counts_[at] = group.full ? Counts{group.count(), 0} : Counts{0, group.count()};
-      added += group.count() * (group.full ? group.full_s : group.selective_s);
+      added += group.count() * group.most_s();
     }
   }
 

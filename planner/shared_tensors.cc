@@ -87,6 +87,9 @@ std::vector<SharedTensor> shared_tensors(const Profile& profile, const CostTable
       tensor.optimizer_state = part_of(whole.optimizer_state, part);
       tensor.optimizer = whole.step.median * part;
       tensor.transfer = network.exchange(tensor.gradients);
+      tensor.transfer_between = network.has_nodes()
+                                    ? network.hop(LinkScope::kBetween, tensor.gradients)
+                                    : tensor.transfer;
     }
     tensors.push_back(std::move(tensor));
   }

@@ -16,8 +16,9 @@ struct SharedTensor {
   Bytes parameters;         ///< of one copy, and likewise below
   Bytes gradients;
   Bytes optimizer_state;
-  Seconds optimizer{0};  ///< this tensor's part of a layer's optimizer step
-  Seconds transfer{0};   ///< of its gradient over the link between ranks; 0 without a link
+  Seconds optimizer{0};         ///< this tensor's part of a layer's optimizer step
+  Seconds transfer{0};          ///< of its gradient between two ranks of a node; 0 without a link
+  Seconds transfer_between{0};  ///< likewise of different nodes
 
   /// How many of its layers lie in [first, last). O(log layers).
   [[nodiscard]] int users(int first, int last) const;

@@ -32,7 +32,8 @@ class Pricing {
   Pricing(const Question& question, SearchCounts& counts)
       : question_(question), counts_(counts), best_(kUnreachable) {}
 
-  void price(const Size& size) {
+  /// Whether a schedule serves it.
+  bool price(const Size& size) {
     Offer offered = offer(question_, make_basis(question_, size));
     if (offered.refusal) refusal_ = offered.refusal;
     for (Candidate& candidate : offered.candidates) {
@@ -49,9 +50,12 @@ class Pricing {
       try_even(priced_.back());
       if (priced_.back().fits) best_ = std::min(best_, priced_.back().step);
     }
+    return !offered.candidates.empty();
   }
 
+  /// Of those that fit.
   [[nodiscard]] Seconds best() const { return best_; }
+  [[nodiscard]] bool any_fits() const { return best_ < Seconds(kUnreachable); }
 
   std::vector<Priced> take() {
     if (priced_.empty()) throw *refusal_;
@@ -146,7 +150,7 @@ StepEstimate::Estimate StepEstimate::of(const Size& size) {
                   mixed(selective, full, room_for(full))});
     slowest = std::max(slowest, work + added / ranks);
   }
-  for (Bytes* bytes : {&kept.parameters, &kept.gradients}) bytes->count /= ranks;
+  for (Bytes* bytes : {&kept.updated, &kept.gradients}) bytes->count /= ranks;
   const Seconds hops = 2.0 * (ranks - 1) * chain.least_transfer(0, LinkScope::kInside);
   const Seconds step = Seconds(slowest * count + work * (ranks - 1)) + hops +
                        chain.replica_reduction(kept) + chain.optimizer(0, layers) / ranks;
@@ -178,9 +182,8 @@ std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts,
     const Size& size = sizes[at];
     if (size.bound >= pricing.best()) {
       count_excluded(question, counts);
-    } else if (priced < most.value_or(kPricedSizes)) {
-      pricing.price(size);
-      ++priced;
+    } else if (priced < most.value_or(kPricedSizes) || !pricing.any_fits()) {
+      priced += pricing.price(size) ? 1 : 0;
     } else {
       counts.candidate_count += static_cast<int>(question.schedules.size());
       counts.left_out_count += static_cast<int>(question.schedules.size());

@@ -2,6 +2,7 @@
 
 #include "planner/question.h"
 #include "planner/schedule/generators.h"
+#include "tests/support/every_cut.h"
 #include "tests/support/synthetic_profile.h"
 
 #include <algorithm>
@@ -15,25 +16,6 @@ namespace {
 
 using planner::Candidate;
 using planner::Cut;
-
-/// Calls visit for every cut of `layer_count` layers whose end stages are not empty.
-void for_each_cut(int layer_count, int stage_count, const std::function<void(const Cut&)>& visit) {
-  Cut cut{0};
-  const std::function<void()> extend = [&] {
-    if (static_cast<int>(cut.size()) == stage_count) {
-      cut.push_back(layer_count);
-      visit(cut);
-      cut.pop_back();
-      return;
-    }
-    for (int next = std::max(1, cut.back()); next < layer_count; ++next) {
-      cut.push_back(next);
-      extend();
-      cut.pop_back();
-    }
-  };
-  extend();
-}
 
 bool keeps(const planner::PartitionOptions& options, const Cut& cut) {
   for (const LayerPin& pin : options.pins) {

@@ -11,7 +11,8 @@
 namespace ppplan::testing {
 
 /// Costs of one layer for one sample; a micro-batch of b samples takes (0.25 + 0.75 b) times as
-/// long and b times the bytes.
+/// long and b times the bytes. On t devices that share it, each has a t-th of the bytes and of 1.1
+/// times the time, and gathers the input once and scatters the output once.
 struct SyntheticLayer {
   double forward_s = 1e-3;
   double backward_s = 2e-3;
@@ -19,6 +20,10 @@ struct SyntheticLayer {
   std::int64_t output_bytes = 100;
   std::int64_t parameter_bytes = 4000;  ///< gradients as much, optimizer state twice
   double optimizer_s = 1e-4;
+  /// Of `saved_bytes`, what stays where it recomputes; 1: this layer does not.
+  double selective_kept = 1.0;
+  double full_kept = 1.0;
+  double selective_added = 0.2;  ///< to the backward, of the forward's time
 };
 
 struct SyntheticOptions {
@@ -33,6 +38,14 @@ struct SyntheticOptions {
   double busy_slowdown = 1.0;  ///< of rows measured with every device's worker busy
   /// The last layer's weight is the first one's: its whole parameter.
   bool tied_ends = false;
+  std::vector<int> tensor_degrees = {1};
+  /// Full recompute also in pieces of so many tokens: a tenth slower, less held meanwhile.
+  std::vector<std::int64_t> chunks = {};
+  std::optional<Cluster> cluster = std::nullopt;
+  double between_slowdown = 1.0;     ///< of a second link, between nodes; 1: none
+  std::vector<double> speeds = {};   ///< by device; empty: all 1
+  std::vector<Bytes> memories = {};  ///< by device; empty: device_memory
+  std::vector<int> frozen_layers = {};
 };
 
 /// A real model with costs of the given kinds of layers, by the model's kinds.
@@ -42,6 +55,9 @@ Profile profile_of(const Model& model, const std::vector<SyntheticLayer>& kinds,
 /// One kind a layer: the first an embedding, the last a head, the others blocks.
 Profile synthetic_profile(const std::vector<SyntheticLayer>& layers,
                           const SyntheticOptions& options = {});
+
+/// The same chain, of whose layers most recompute.
+std::vector<SyntheticLayer> recomputing(std::mt19937& random, std::vector<SyntheticLayer> layers);
 
 /// Layers that differ in everything, a few of them far heavier than the others.
 std::vector<SyntheticLayer> random_layers(std::mt19937& random, int layer_count);
