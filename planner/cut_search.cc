@@ -89,7 +89,20 @@ Cut balanced_cut(const Candidate& candidate) {
   return least_bottleneck(layers, candidate.stage_count(), bound)->cut;
 }
 
+namespace {
+
+/// Whether an even share of parameters, gradients and optimizer state alone is more than any rank
+/// may take. O(1).
+bool too_large(const Candidate& candidate) {
+  const Bytes kept = candidate.basis().chain().static_memory(0, layer_count(candidate)).total();
+  const Bytes roomiest = *std::ranges::max_element(candidate.allowed());
+  return Bytes{kept.count / candidate.rank_count()} > roomiest;
+}
+
+}  // namespace
+
 std::optional<Cut> fitting_cut(const Candidate& candidate) {
+  if (too_large(candidate)) return std::nullopt;
   if (!candidate.one_stage_a_rank()) {
     Cut balanced = balanced_cut(candidate);
     if (candidate.excess(balanced) <= Bytes{0}) return balanced;

@@ -17,6 +17,8 @@ namespace {
 
 /// Of more sizes so many are priced.
 constexpr int kPricedSizes = 32;
+/// And so many times as many until one fits.
+constexpr int kPatience = 4;
 /// Candidates whose bound is beyond this many times the best known step are not looked at: of few
 /// sizes the losers are of interest too.
 constexpr double kInterest = 1.5;
@@ -182,7 +184,7 @@ std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts,
     const Size& size = sizes[at];
     if (size.bound >= pricing.best()) {
       count_excluded(question, counts);
-    } else if (priced < most.value_or(kPricedSizes) || !pricing.any_fits()) {
+    } else if (priced < most.value_or(kPricedSizes) * (pricing.any_fits() ? 1 : kPatience)) {
       priced += pricing.price(size) ? 1 : 0;
     } else {
       counts.candidate_count += static_cast<int>(question.schedules.size());
