@@ -160,10 +160,12 @@ Profile machine_of(const Model& model, const EstimateOptions& options) {
   profile.origin = Origin::kEstimated;
   profile.model = model;
   for (int device = 0; device < options.cluster.devices_per_node; ++device) {
-    profile.devices.push_back({.name = options.device.name,
-                               .type = "cuda",
-                               .id = fmt::format("{}", device),
-                               .memory = options.device.memory});
+    profile.devices.push_back(
+        {.name = options.device.name,
+         .type = "cuda",
+         .id = fmt::format("{}", device),
+         .memory = options.device.memory,
+         .peak_flops_per_s = peak_flops_per_s(options.device, options.precision)});
   }
   profile.cluster = options.cluster;
   profile.kernels = {.torch = "none",

@@ -17,10 +17,12 @@ double tiled(double size) {
 
 }  // namespace
 
+double peak_flops_per_s(const DeviceSheet& sheet, const Precision& precision) {
+  return precision.activation_bytes < 4 ? sheet.half_flops_per_s : sheet.float32_flops_per_s;
+}
+
 Roofline::Roofline(const DeviceSheet& sheet, const Precision& precision)
-    : flops_per_s_(
-          (precision.activation_bytes < 4 ? sheet.half_flops_per_s : sheet.float32_flops_per_s) *
-          sheet.matrix_efficiency),
+    : flops_per_s_(peak_flops_per_s(sheet, precision) * sheet.matrix_efficiency),
       bytes_per_s_(sheet.memory_bandwidth.value * sheet.memory_efficiency),
       overhead_(sheet.kernel_overhead),
       launch_(sheet.launch) {}

@@ -44,6 +44,9 @@ struct MatrixProduct {
   double count = 1.0;  ///< as many alike in one kernel
 };
 
+/// The sheet's peak of matrix products at a precision.
+double peak_flops_per_s(const DeviceSheet& sheet, const Precision& precision);
+
 class Roofline {
  public:
   Roofline(const DeviceSheet& sheet, const Precision& precision);

@@ -133,6 +133,8 @@ void describe(Io& io, Like<Prediction> auto& prediction) {
   io("step_s", prediction.step);
   io("bubble", prediction.bubble, NumberRange{0.0, 1.0});
   io("tokens_per_s", prediction.tokens_per_s);
+  io.usually("tokens_per_s_per_device", prediction.tokens_per_s_per_device, 0.0);
+  io.usually("mfu", prediction.mfu, 0.0);
 }
 
 template <typename Io>

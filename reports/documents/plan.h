@@ -119,6 +119,10 @@ struct Prediction {
   Seconds step{0};
   double bubble = 0.0;  ///< share of rank-time not computing: 1 - sum(busy)/(ranks * makespan)
   double tokens_per_s = 0.0;
+  double tokens_per_s_per_device = 0.0;
+  /// Model FLOPs utilization (Chowdhery et al. 2022, PaLM, appendix B): what the model's own
+  /// operations, nothing recomputed, take of the devices' peak; 0: not known.
+  double mfu = 0.0;
   bool operator==(const Prediction&) const = default;
 };
 

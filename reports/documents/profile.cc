@@ -19,6 +19,7 @@ constexpr IntegerRange kSequence = {1, 1'000'000'000};
 constexpr IntegerRange kWorkers = {1, 65'536};
 constexpr IntegerRange kCalls = {1, 1'000};
 constexpr std::int64_t kMostDevices = 1'000'000;
+constexpr double kMostFlopsPerS = 1e24;
 
 }  // namespace
 
@@ -124,6 +125,7 @@ void describe(Io& io, Like<Device> auto& device) {
   io("id", device.id);
   io("memory_bytes", device.memory);
   io.usually("speed", device.speed, 1.0, NumberRange{1e-6, 1e6});
+  io.usually("peak_flops_per_s", device.peak_flops_per_s, 0.0, NumberRange{0.0, kMostFlopsPerS});
 }
 
 template <typename Io>

@@ -127,6 +127,8 @@ struct Device {
   Bytes memory;      ///< what one rank on it may use
   /// Against the device that the measurements were made on: 0.5 takes twice their times.
   double speed = 1.0;
+  /// Matrix products a second on its data sheet, at the profile's precision; 0: not known.
+  double peak_flops_per_s = 0.0;
   bool operator==(const Device&) const = default;
 };
 

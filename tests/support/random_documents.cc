@@ -238,7 +238,8 @@ Profile RandomDocuments::profile() {
   profile.origin = static_cast<Origin>(integer(0, 2));
   profile.model = model();
   for (std::int64_t device = integer(1, 4); device > 0; --device)
-    profile.devices.push_back({text(), text(), text(), bytes(), coin() ? 1.0 : 0.5});
+    profile.devices.push_back(
+        {text(), text(), text(), bytes(), coin() ? 1.0 : 0.5, coin() ? 0.0 : 312e12});
   if (coin()) profile.cluster = {small(1, 100), small(1, 8)};
   profile.kernels = kernels();
   profile.target_spread = number();
@@ -374,7 +375,11 @@ Plan RandomDocuments::plan() {
   plan.schedule = coin() ? "custom" : text();
   if (plan.schedule == "custom")
     plan.actions.assign(static_cast<std::size_t>(rank_count), "0F0,0F1,,0B0,0B1");
-  plan.predicted = {seconds(), std::uniform_real_distribution<double>(0.0, 1.0)(engine_), number()};
+  plan.predicted = {.step = seconds(),
+                    .bubble = std::uniform_real_distribution<double>(0.0, 1.0)(engine_),
+                    .tokens_per_s = number(),
+                    .tokens_per_s_per_device = coin() ? 0.0 : number(),
+                    .mfu = coin() ? 0.0 : 0.5};
   plan.lower_bound = seconds();
   for (std::int64_t count = integer(0, 3); count > 0; --count) {
     plan.runners_up.push_back({.layout = {.sharding = sharding(), .data_parallel = small(1, 8)},
