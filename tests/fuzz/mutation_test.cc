@@ -43,6 +43,13 @@ std::string draw(const std::string& reader, std::uint64_t seed) {
        [&] {
          return "name,tokens\n\"a \"\"b\",12\nc," + std::to_string(seed + 1) + "\r\n\nd,7\n";
        }},
+      {"wishes",
+       [&] {
+         return "device_map: {model.layers.0: 0, \"4-7\": 1}\nmicro_batch_size: " +
+                std::to_string(seed + 1) +
+                "\nmemory_per_device: 64GiB\nschedule: [1f1b, gpipe]\n"
+                "activation_checkpointing: true\nbatching: auto\n";
+       }},
       {"rank_failure", [&] { return write_rank_failure(documents.rank_failure()); }}};
   return writers.at(reader)();
 }

@@ -9,6 +9,7 @@
 #include "reports/documents/plan.h"
 #include "reports/documents/profile.h"
 #include "reports/documents/run_report.h"
+#include "reports/documents/wishes.h"
 #include "tests/support/temporary_folder.h"
 
 #include <fstream>
@@ -102,6 +103,7 @@ std::vector<Reader> all_readers() {
       {"profile_job", through_file(load_profile_job, write_profile_job)},
       {"reference_report", through_file(load_reference_report, write_reference_report)},
       {"lengths", rewrite_lengths},
+      {"wishes", [](const std::string& text) { return write_wishes(read_wishes(text, "f")); }},
       {"rank_failure", through_file(load_rank_failure, write_rank_failure)},
   };
 }
