@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,12 +53,20 @@ std::string shape_text(const Plan& plan, std::size_t width) {
          wrapped(work, width);
 }
 
+/// " (2.75 K a device, MFU 41.2 %)"; nothing where the devices' peak is not known.
+std::string utilization_in_words(const Prediction& predicted) {
+  if (predicted.mfu <= 0.0) return "";
+  return fmt::format(" ({} a device, MFU {})", human_count(predicted.tokens_per_s_per_device),
+                     percent(predicted.mfu));
+}
+
 std::string headline(const Plan& plan, std::size_t width) {
   const double gap =
       plan.lower_bound > Seconds(0) ? plan.predicted.step / plan.lower_bound - 1.0 : 0.0;
   std::string text = shape_text(plan, width);
-  text += fmt::format("step {}, {} tokens/s, bubble {}\n", human(plan.predicted.step),
-                      human_count(plan.predicted.tokens_per_s), percent(plan.predicted.bubble));
+  text += fmt::format("step {}, {} tokens/s{}, bubble {}\n", human(plan.predicted.step),
+                      human_count(plan.predicted.tokens_per_s),
+                      utilization_in_words(plan.predicted), percent(plan.predicted.bubble));
   text += fmt::format("no split, size or schedule can be faster than {}: {} below\n",
                       human(plan.lower_bound), percent(gap / (1.0 + gap)));
   if (plan.export_only) {
@@ -251,6 +260,11 @@ std::string losers_text(const Plan& plan, const TableOptions& options) {
   return has_layout(plan) ? layouts_text(plan, options) : cuts_text(plan, options);
 }
 
+/// null in JSON where 0 says that nothing is known.
+std::optional<double> known(double figure) {
+  return figure > 0.0 ? std::optional(figure) : std::nullopt;
+}
+
 void write_ranks(JsonWriter& json, const PlanView& view) {
   const Plan& plan = *view.plan;
   json.key("ranks").begin_array();
@@ -325,6 +339,9 @@ void write_losers(JsonWriter& json, const Plan& plan) {
 std::string plan_text(const PlanView& view, const TableOptions& options) {
   const Plan& plan = *view.plan;
   std::string text = headline(plan, options.width) + wrapped(plan.verdict.sentence, options.width);
+  if (view.rivals.plan != nullptr && !plan.rivals.empty()) {
+    text += '\n' + rivals_text(view.rivals, options);
+  }
   text += '\n' + stages_text(plan, options);
   text += '\n' + timeline_text(*view.schedule, *view.timeline,
                                {.width = options.width, .style = options.style});
@@ -352,11 +369,14 @@ std::string plan_json(const PlanView& view) {
       .member("micro_batches", plan.micro_batches)
       .member("step_s", plan.predicted.step)
       .member("tokens_per_s", plan.predicted.tokens_per_s)
+      .member("tokens_per_s_per_device", plan.predicted.tokens_per_s_per_device)
+      .member("mfu", known(plan.predicted.mfu))
       .member("bubble", plan.predicted.bubble)
       .member("lower_bound_s", plan.lower_bound);
   write_stages(json, plan);
   write_ranks(json, view);
   write_losers(json, plan);
+  if (view.rivals.plan != nullptr) write_rivals(json.key("rivals"), view.rivals);
   if (plan.batching) write_batching(json.key("batching"), *plan.batching);
   json.key("verdict")
       .begin_object()

@@ -3,6 +3,7 @@
 
 #include "planner/schedule/simulator.h"
 #include "reports/documents/plan.h"
+#include "reports/render/rivals_view.h"
 #include "reports/render/table.h"
 
 #include <string>
@@ -16,6 +17,7 @@ struct PlanView {
   const planner::Schedule* schedule = nullptr;  ///< its actions
   const planner::Timeline* timeline = nullptr;  ///< of one step of them
   std::vector<Bytes> allowed;                   ///< memory limit by rank
+  RivalsView rivals{};                          ///< left out where it has no plan
   std::string search;  ///< how it was found, in a sentence without a full stop
 };
 
