@@ -2,6 +2,7 @@
 
 #include "planner/cut_search.h"
 #include "planner/schedule/generators.h"
+#include "planner/size_search.h"
 #include "reports/documents/error.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,11 @@
 
 namespace ppplan::planner {
 namespace {
+
+/// Of very many sizes so many are looked at.
+constexpr std::size_t kNearestSizes = 8;
+/// Of more shapes no other schedule is tried.
+constexpr std::size_t kFewShapes = 64;
 
 /// Whether a changed question has a plan; not when the change leaves the profile.
 bool would_fit(const Question& question) {
@@ -50,6 +56,7 @@ std::optional<std::string> more_stages(Question question) {
 
 std::optional<std::string> other_schedule(Question question) {
   const std::vector<std::string> allowed = question.schedules;
+  if (question.forward_only || question.shapes.size() > kFewShapes) return std::nullopt;
   for (const std::string& name : schedule_names()) {
     if (std::ranges::find(allowed, name) != allowed.end()) continue;
     question.schedules = {name};
@@ -87,7 +94,7 @@ NearestFit nearest_fit(const Question& question) {
   NearestFit nearest;
   double least = kUnreachable;
   std::optional<Error> refusal;
-  for (const Size& size : sizes_of(question)) {
+  for (const Size& size : leanest_sizes(question, kNearestSizes)) {
     const Offer offered = offer(question, make_basis(question, size));
     if (offered.refusal) refusal = offered.refusal;
     for (const Candidate& candidate : offered.candidates) {
@@ -97,7 +104,8 @@ NearestFit nearest_fit(const Question& question) {
       const Evaluation evaluation = candidate.evaluate(found->cut);
       const int rank = evaluation.fullest_rank(candidate.allowed());
       const MemoryBreakdown& memory = evaluation.memory[static_cast<std::size_t>(rank)];
-      nearest = {.cut = found->cut,
+      nearest = {.candidate = std::make_shared<const Candidate>(candidate),
+                 .cut = found->cut,
                  .schedule = candidate.schedule().name,
                  .micro_batch = candidate.micro_batch(),
                  .rank_count = size.shape.rank_count,
@@ -111,8 +119,7 @@ NearestFit nearest_fit(const Question& question) {
   return nearest;
 }
 
-Infeasible explain_infeasible(const Question& question) {
-  const NearestFit nearest = nearest_fit(question);
+Infeasible explain_infeasible(const Question& question, const NearestFit& nearest) {
   assert(!nearest.fits());
   Infeasible answer{
       .rank = nearest.rank,

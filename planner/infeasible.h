@@ -3,10 +3,14 @@
 
 #include "planner/question.h"
 
+#include <memory>
+#include <string>
+
 namespace ppplan::planner {
 
 /// The cut, among all candidates of a question, that comes nearest to fitting.
 struct NearestFit {
+  std::shared_ptr<const Candidate> candidate;
   Cut cut;
   std::string schedule;
   int micro_batch = 0;
@@ -20,11 +24,13 @@ struct NearestFit {
 
 /// Minimizes, over candidates and cuts, the largest excess of a rank over its limit: the dynamic
 /// programme of least_bottleneck over bytes. Exact where all boundary tensors have one size and a
-/// rank has one stage, or the chain is short. Throws Error(kBadInput) when no schedule serves.
+/// rank has one stage, or the chain is short; of very many sizes a few are looked at. Throws
+/// Error(kBadInput) when no schedule serves.
 NearestFit nearest_fit(const Question& question);
 
-/// Explains a question that no plan fits. Remedies are found by asking again: fewer samples a
-/// micro-batch, more stages, another schedule, a shorter sequence, more memory.
-Infeasible explain_infeasible(const Question& question);
+/// Explains a question that no plan fits; `nearest` of it does not. Remedies are found by asking
+/// again: fewer samples a micro-batch, more stages, another schedule, a shorter sequence, more
+/// memory.
+Infeasible explain_infeasible(const Question& question, const NearestFit& nearest);
 
 }  // namespace ppplan::planner

@@ -146,8 +146,19 @@ std::variant<Planned, Infeasible> partition(const Profile& profile,
                                             const PartitionOptions& options) {
   const Question question = ask(profile, options);
   SearchCounts counts;
-  const std::vector<Priced> priced = find_plans(question, counts);
-  if (!priced.front().fits) return explain_infeasible(with_drafts(question));
+  std::vector<Priced> priced = find_plans(question, counts);
+  if (!priced.front().fits) {
+    const Question every = with_drafts(question);
+    const NearestFit nearest = nearest_fit(every);
+    if (!nearest.fits()) return explain_infeasible(every, nearest);
+    // Of very many sizes those looked at first did not fit; this one does.
+    counts.proven = false;
+    priced.insert(priced.begin(), {.candidate = nearest.candidate,
+                                   .cut = nearest.cut,
+                                   .step = nearest.candidate->step(nearest.cut),
+                                   .peak = peak_of(*nearest.candidate, nearest.cut),
+                                   .fits = true});
+  }
   const Priced& best = priced.front();
   const Evaluation evaluation = best.candidate->evaluate(best.cut);
   Plan plan = make_plan(question, options, best, evaluation);

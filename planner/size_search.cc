@@ -16,6 +16,7 @@ namespace ppplan::planner {
 namespace {
 
 /// Of more sizes so many are priced.
+constexpr int kHopelessSizes = 8;  ///< where even the estimate says that none fits
 constexpr int kPricedSizes = 32;
 /// And so many times as many until one fits.
 constexpr int kPatience = 4;
@@ -159,6 +160,22 @@ StepEstimate::Estimate StepEstimate::of(const Size& size) {
   return {step, need};
 }
 
+std::vector<Size> leanest_sizes(const Question& question, std::size_t most) {
+  std::vector<Size> sizes = sizes_of(question);
+  if (sizes.size() <= kFewSizes) return sizes;
+  StepEstimate estimate(question);
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t at = 0; at < sizes.size(); ++at) {
+    order.emplace_back(estimate.of(sizes[at]).need, at);
+  }
+  std::ranges::sort(order);
+  std::vector<Size> leanest;
+  for (std::size_t at = 0; at < std::min(most, order.size()); ++at) {
+    leanest.push_back(std::move(sizes[order[at].second]));
+  }
+  return leanest;
+}
+
 std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts,
                                 std::optional<int> most) {
   const std::vector<Size> sizes = sizes_of(question);
@@ -179,12 +196,17 @@ std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts,
     order.emplace_back(estimate.of(sizes[at]), at);
   }
   std::ranges::sort(order);
+  const auto limit = [&pricing](const StepEstimate::Estimate& about, int wanted) {
+    if (pricing.any_fits()) return wanted;
+    const bool hopeless = about.step >= Seconds(kUnreachable);
+    return hopeless ? std::min(wanted, kHopelessSizes) : wanted * kPatience;
+  };
   int priced = 0;
   for (const auto& [about, at] : order) {
     const Size& size = sizes[at];
     if (size.bound >= pricing.best()) {
       count_excluded(question, counts);
-    } else if (priced < most.value_or(kPricedSizes) * (pricing.any_fits() ? 1 : kPatience)) {
+    } else if (priced < limit(about, most.value_or(kPricedSizes))) {
       priced += pricing.price(size) ? 1 : 0;
     } else {
       counts.candidate_count += static_cast<int>(question.schedules.size());

@@ -50,6 +50,9 @@ class StepEstimate {
   std::map<std::tuple<Sharding, std::int64_t, int>, Totals> totals_;
 };
 
+/// Of very many sizes the `most` whose fullest rank StepEstimate says needs least; else all.
+std::vector<Size> leanest_sizes(const Question& question, std::size_t most);
+
 /// Prices candidates with nearly balanced cuts, the best first. Up to some hundred sizes all whose
 /// bound does not exclude them are priced; of more, those that StepEstimate puts first, and those
 /// left out count in `counts.left_out_bound`. `most`: so many are priced, however few there are.
