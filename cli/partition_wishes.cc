@@ -109,14 +109,20 @@ std::string name_of(const Layer& layer) {
                                      : layer.prefix;
 }
 
-/// Names by layer: every prefix, and every kind that one layer has.
+/// Names by layer: every prefix; of a kind that one layer has, the kind's name and its modules'
+/// ("model.embed_tokens", "lm_head"), as device maps call them.
 std::map<std::string, int> names_of(const Model& model) {
   std::map<std::string, int> names;
   for (std::size_t kind = 0; kind < model.kinds.size(); ++kind) {
     const auto is_kind = [&](const Layer& layer) { return layer.kind == static_cast<int>(kind); };
     if (std::ranges::count_if(model.layers, is_kind) != 1) continue;
     const auto layer = std::ranges::find_if(model.layers, is_kind);
-    names[model.kinds[kind].name] = static_cast<int>(layer - model.layers.begin());
+    const auto index = static_cast<int>(layer - model.layers.begin());
+    names[model.kinds[kind].name] = index;
+    for (const Parameter& parameter : model.kinds[kind].parameters) {
+      const std::string whole = layer->prefix + parameter.name;
+      names[whole.substr(0, whole.rfind('.'))] = index;
+    }
   }
   for (std::size_t layer = 0; layer < model.layers.size(); ++layer) {
     const std::string name = name_of(model.layers[layer]);

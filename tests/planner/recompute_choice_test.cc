@@ -1,7 +1,6 @@
-#include "planner/recompute.h"
-
 #include "planner/batch.h"
 #include "planner/cost_table.h"
+#include "planner/recompute.h"
 #include "tests/support/synthetic_profile.h"
 
 #include <doctest/doctest.h>
