@@ -159,7 +159,8 @@ std::optional<Seconds> price_again(const Question& question, const Priced& price
   const CostBasis& basis = known.basis();
   const std::int64_t pipelines = basis.layout.data_parallel;
   if (question.global_batch % pipelines != 0) return std::nullopt;
-  if (question.global_batch / pipelines < known.micro_batch()) return std::nullopt;
+  const std::int64_t batch = question.global_batch / pipelines;
+  if (batch < known.micro_batch()) return std::nullopt;
   const Size size{.shape = {.layout = basis.layout, .rank_count = basis.rank_count},
                   .chunk = basis.recompute_chunk,
                   .micro_batch = known.micro_batch()};
@@ -168,6 +169,12 @@ std::optional<Seconds> price_again(const Question& question, const Priced& price
   same.virtual_count = known.stage_count() / known.rank_count();
   if (same.virtual_count == 1) same.virtual_count.reset();
   try {
+    // A smaller last micro-batch must have been measured too.
+    const IntegerRange measured =
+        question.book->table(basis.layout.sharding, basis.recompute_chunk, basis.device_count())
+            .micro_batches();
+    const std::int64_t rest = batch % known.micro_batch();
+    if (rest > 0 && rest < measured.least) return std::nullopt;
     const Offer offered = offer(same, make_basis(same, size));
     if (offered.candidates.empty()) return std::nullopt;
     const Candidate& candidate = offered.candidates.front();

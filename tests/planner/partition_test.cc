@@ -338,4 +338,16 @@ TEST_CASE("partition: one rank has one stage, unless every schedule asked for ha
   CHECK(several.stages.size() == 2);
 }
 
+TEST_CASE("partition: a verdict asks nothing of sizes that were not measured") {
+  // Half the batch would leave a last micro-batch of 1 beside those of 2; links cost nothing, so
+  // that none of theirs turns the answer first.
+  const Profile profile = synthetic_profile(
+      transformer_layers(4),
+      {.device_count = 2, .micro_batches = {2}, .latency_s = 0.0, .bytes_per_s = 1e15});
+  for (const int batch : {6, 10, 14}) {
+    CHECK(!plan_of(profile, {.stage_count = 2, .global_batch = batch, .micro_batch = 2})
+               .plan.verdict.sentence.empty());
+  }
+}
+
 }  // namespace ppplan::planner
