@@ -57,12 +57,14 @@ std::vector<int> read_devices(const std::string& text) {
 
 std::vector<BytesPerSecond> read_bandwidths(const std::string& text) {
   constexpr double kLeast = 1.0;
+  constexpr double kMost = 1e18;
   std::vector<BytesPerSecond> bandwidths;
   for (const std::string_view part : split(text, ',')) {
     const std::optional<double> rate = to_number(part);
-    if (!rate || *rate < kLeast) {
-      refuse(fmt::format("--bandwidth: expected bytes a second, found '{:.40}'", text),
-             "give 1e9, or one number a level of --devices: 1.2e10,1.25e9");
+    if (!rate || *rate < kLeast || *rate > kMost) {
+      refuse(
+          fmt::format("--bandwidth: expected bytes a second from 1 to 1e18, found '{:.40}'", text),
+          "give 1e9, or one number a level of --devices: 1.2e10,1.25e9");
     }
     bandwidths.push_back({*rate});
   }

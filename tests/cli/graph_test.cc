@@ -104,6 +104,8 @@ TEST_CASE("partition --rules: what does not go together is refused with what doe
   refused({graph, "--rules", "pipedream", "--devices", "0"}, "--devices: expected counts");
   refused({graph, "--rules", "pipedream", "--devices", "300x300"}, "--devices: expected counts");
   refused({graph, "--rules", "pipedream", "--devices", "2", "--bandwidth", "nan"}, "--bandwidth");
+  refused({graph, "--rules", "pipedream", "--devices", "2", "--bandwidth", "1e308"},
+          "from 1 to 1e18, found '1e308'");
   refused({graph, "--rules", "pipedream", "--devices", "2", "--cpus", "1"}, "--cpus does not go");
   refused({graph, "--rules", "max-load"}, "the file names no number of accelerators");
   refused({graph, "--rules", "max-load", "--devices", "2"}, "--bandwidth 1e9");

@@ -18,11 +18,13 @@ import json
 import pathlib
 import random
 import resource
+import select
 import statistics
 import subprocess
 import sys
 import tarfile
 import time
+import types
 import venv
 import zipfile
 
@@ -31,6 +33,9 @@ SHAPES = [(22, 4), (22, 8), (30, 4), (30, 8), (56, 4), (56, 8), (126, 4), (126, 
 COSTS = ["random", "transformer"]
 MICRO_BATCHES_A_STAGE = 4
 TOO_LONG = float("inf")
+# Asked first, so that compilation is over when time counts.
+WARM_UP = types.SimpleNamespace(times=[0.1] * 4, stages=2, micro_batches=8)
+COMPILATION_S = 300
 
 # ---- the peers: each gets seconds by layer and answers with layers by stage -----------------------------------------
 
@@ -95,8 +100,6 @@ def alpa(training_dp, compiled):
                 _, answer = found[training_dp](stages, micro_batches, ((1, 1),), cost, successors)
             return [int(end) - int(start) for (start, end), *_ in answer]
 
-        if compiled:
-            solve([0.1] * 4, 2, 8)
         return solve
     return load
 
@@ -109,6 +112,7 @@ PEERS = {
     "FairScale blockpartition": ("fairscale==0.4.13", "bottleneck",
                                  block_partition("**/pipe/balance/blockpartition.py")),
     "Alpa training_dp": ("alpa==0.2.3", "latency", alpa("training_dp", False)),
+    "Alpa training_dp_2": ("alpa==0.2.3", "latency", alpa("training_dp_2", False)),
     "Alpa training_dp, numba": ("alpa==0.2.3", "latency", alpa("training_dp", True)),
     "Alpa training_dp_2, numba": ("alpa==0.2.3", "latency", alpa("training_dp_2", True)),
 }
@@ -118,12 +122,13 @@ layer is sharded under a memory limit: it has no question about a chain of secon
 
 
 def serve(name, folder):
-    """Answers the one question on standard input."""
+    """Answers questions on standard input, one a line."""
     solve = PEERS[name][2](pathlib.Path(folder))
-    question = json.load(sys.stdin)
-    start = time.process_time()
-    counts = solve(question["times"], question["stages"], question["micro_batches"])
-    print(json.dumps({"counts": counts, "cpu_s": time.process_time() - start}))
+    for line_in in sys.stdin:
+        question = json.loads(line_in)
+        start = time.process_time()
+        counts = solve(question["times"], question["stages"], question["micro_batches"])
+        print(json.dumps({"counts": counts, "cpu_s": time.process_time() - start}), flush=True)
 
 
 # ---- getting them ---------------------------------------------------------------------------------------------------
@@ -156,12 +161,12 @@ def unpacked(package, python, cache):
 
 
 def obtain(cache):
-    """By peer: the Python and the folder to run it with."""
+    """The peers that could be had."""
     python = python_with_numba(cache)
-    found = {}
+    found = []
     for name, (package, _, _) in PEERS.items():
         try:
-            found[name] = (python, unpacked(package, python, cache))
+            found.append(Peer(name, python, unpacked(package, python, cache)))
         except (subprocess.SubprocessError, OSError) as error:
             why = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
             print(f"{name}: {package} could not be had: {why[-1] if why else error}", file=sys.stderr)
@@ -301,17 +306,36 @@ def step_of(ppplan, question, counts):
     return answer["step_s"]
 
 
-def ask_peer(name, python, folder, question, limit):
-    asked = json.dumps({"times": question.times, "stages": question.stages, "micro_batches": question.micro_batches})
-    try:
-        done = subprocess.run([python, HERE, "--serve", name, folder], input=asked, capture_output=True, text=True,
-                              timeout=limit)
-    except subprocess.TimeoutExpired:
-        return None, TOO_LONG
-    if done.returncode != 0:
-        return None, float("nan")
-    answer = json.loads(done.stdout)
-    return answer["counts"], answer["cpu_s"]
+class Peer:
+    """A process that answers for a peer, started again after it took too long."""
+
+    def __init__(self, name, python, folder):
+        self.name = name
+        self.command = [python, HERE, "--serve", name, folder]
+        self.what = PEERS[name][1]
+        self.process = None
+
+    def ask(self, question, limit):
+        """Layers by stage (None: failed, or longer than the limit) and CPU seconds."""
+        if self.process is None:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.DEVNULL, text=True)
+            self.ask(WARM_UP, COMPILATION_S)
+        asked = {"times": question.times, "stages": question.stages, "micro_batches": question.micro_batches}
+        self.process.stdin.write(json.dumps(asked) + "\n")
+        self.process.stdin.flush()
+        answered, _, _ = select.select([self.process.stdout], [], [], limit)
+        answer = self.process.stdout.readline() if answered else ""
+        if not answer:
+            self.stop()
+            return None, float("nan") if answered else TOO_LONG
+        return tuple(json.loads(answer).values())
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------
@@ -323,15 +347,15 @@ def compare(ppplan, question, peers, given_up, options):
     size = (len(question.times), question.stages)
     rows = []
     best_step = None
-    for name, (python, folder) in peers.items():
+    for peer in peers:
+        name, what = peer.name, peer.what
         if any(layers <= size[0] and stages <= size[1] for layers, stages in given_up.get(name, [])):
             continue
-        what = PEERS[name][1]
         our_cpu, their_cpu, counts, our_counts = [], [], None, None
         for _ in range(options.rounds):
             our_counts, cpu = ours(ppplan, question, what)
             our_cpu.append(cpu)
-            counts, cpu = ask_peer(name, python, folder, question, options.limit)
+            counts, cpu = peer.ask(question, options.limit)
             their_cpu.append(cpu)
             if counts is None:
                 break
@@ -381,6 +405,8 @@ def main():
             for row in compare(options.ppplan, Question(costs, layer_count, stages, folder), peers, given_up,
                                options):
                 print(line(row), flush=True)
+    for peer in peers:
+        peer.stop()
     print(NOT_HAD)
 
 
