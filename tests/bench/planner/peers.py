@@ -116,9 +116,10 @@ PEERS = {
     "Alpa training_dp, numba": ("alpa==0.2.3", "latency", alpa("training_dp", True)),
     "Alpa training_dp_2, numba": ("alpa==0.2.3", "latency", alpa("training_dp_2", True)),
 }
-NOT_HAD = """not asked, since they are in no package index: PipeDream's optimizer and dnn-partitioning (their published graphs are
-asked in ppplan_graph_bench), Piper, Aceso, Metis, AMP, rotor. Galvatron (hetu-galvatron) is there, but chooses how each
-layer is sharded under a memory limit: it has no question about a chain of seconds that ppplan could be asked too."""
+NOT_HAD = """Not asked. Not in the package index: PipeDream's optimizer, dnn-partitioning, Piper, Aceso, Metis, AMP, rotor (names
+like theirs there are other projects); ppplan_graph_bench asks the questions of the first two on their own graphs.
+hetu-galvatron is there, but chooses how layers are sharded under a memory limit from profiles of its own, which is
+another question than a chain of seconds."""
 
 
 def serve(name, folder):
