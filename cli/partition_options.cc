@@ -77,9 +77,9 @@ void require_one_question(const PartitionArguments& arguments) {
   const bool plan_option =
       arguments.global_batch || arguments.stages || arguments.micro_batch || arguments.sequence ||
       arguments.virtual_count || !arguments.schedules.empty() || !arguments.pins.empty() ||
-      !arguments.layer_counts.empty() || !arguments.output.empty() ||
-      !arguments.lengths.file.empty() || arguments.tensor_parallel || arguments.data_parallel ||
-      !arguments.data_sharding.empty() || !arguments.recompute.empty() ||
+      !arguments.layer_counts.empty() || !arguments.device_order.empty() ||
+      !arguments.output.empty() || !arguments.lengths.file.empty() || arguments.tensor_parallel ||
+      arguments.data_parallel || !arguments.data_sharding.empty() || !arguments.recompute.empty() ||
       arguments.recompute_chunk || !arguments.reserve.empty() || !arguments.config.empty() ||
       !arguments.written_config.empty() || arguments.price || !arguments.sweep.empty();
   if (!plan_option) return;
@@ -166,7 +166,8 @@ planner::PartitionOptions options_of(const PartitionArguments& arguments) {
                                     .micro_batch = arguments.micro_batch,
                                     .sequence = arguments.sequence,
                                     .virtual_count = arguments.virtual_count,
-                                    .layer_counts = arguments.layer_counts};
+                                    .layer_counts = arguments.layer_counts,
+                                    .device_order = arguments.device_order};
   for (const std::string& pin : arguments.pins) options.pins.push_back(pin_of(pin));
   if (!arguments.memory.empty()) options.memory = size_of("--memory", arguments.memory);
   if (!arguments.reserve.empty()) options.reserve = size_of("--reserve", arguments.reserve);
@@ -208,6 +209,11 @@ void add_partition_options(CLI::App& verb, PartitionArguments& arguments) {
   verb.add_option("--pin", arguments.pins,
                   "Put a layer, or layers A-B, into this stage (counted from 0); may be repeated")
       ->option_text("LAYER=STAGE");
+  verb.add_option("--device-order", arguments.device_order,
+                  "Which of the profile's devices each rank is, counted from 0, such as 2,0,1; not "
+                  "given: the best where devices differ")
+      ->delimiter(',')
+      ->option_text("D,D,...");
   verb.add_option("--layer-counts", arguments.layer_counts,
                   "Layers of each stage, such as 3,4,3: the split itself")
       ->delimiter(',')

@@ -23,6 +23,7 @@ struct PartitionArguments {
   std::vector<std::string> schedules;
   std::vector<std::string> pins;
   std::vector<int> layer_counts;
+  std::vector<int> device_order;
   std::optional<int> stages;
   std::optional<int> virtual_count;
   std::optional<std::int64_t> global_batch;
