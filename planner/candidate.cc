@@ -25,24 +25,20 @@ int Evaluation::fullest_rank(const std::vector<Bytes>& allowed) const {
   return fullest;
 }
 
-namespace {
-
-StagePlaces places_of(const CostBasis& basis, const std::vector<int>& rank_of_stage) {
+StagePlaces CostBasis::places(const std::vector<int>& rank_of_stage) const {
   StagePlaces places{.rank_of_stage = rank_of_stage, .hop = {LinkScope::kInside}, .slowdown = {}};
   for (std::size_t stage = 1; stage < rank_of_stage.size(); ++stage) {
-    places.hop.push_back(basis.geometry.hop(rank_of_stage[stage - 1], rank_of_stage[stage]));
+    places.hop.push_back(geometry.hop(rank_of_stage[stage - 1], rank_of_stage[stage]));
   }
-  for (const int rank : rank_of_stage) places.slowdown.push_back(basis.slowdown[index_of(rank)]);
+  for (const int rank : rank_of_stage) places.slowdown.push_back(slowdown[index_of(rank)]);
   return places;
 }
-
-}  // namespace
 
 Candidate::Candidate(std::shared_ptr<const CostBasis> basis, Schedule schedule, CutLimits limits)
     : basis_(std::move(basis)),
       schedule_(std::move(schedule)),
       limits_(std::move(limits)),
-      places_(places_of(*basis_, schedule_.rank_of_stage)),
+      places_(basis_->places(schedule_.rank_of_stage)),
       makespan_bound_(basis_->chain(), basis_->batch, places_, basis_->call_overhead,
                       bound_kind(schedule_.name)),
       least_slowdown_(*std::ranges::min_element(places_.slowdown)) {
@@ -96,11 +92,13 @@ Candidate::Fit Candidate::find_fit(int stage, int first, int last) const {
     return {std::move(*least), true};
   // Nothing fits: what needs least.
   Fit leanest{most_recompute(chain, first, last, basis_->most_recompute), false};
+  Bytes least_needed = memory(stage, first, last, leanest.choice);
   for (int segment = 2; segment <= std::min(kLongestSegment, last - first); segment *= 2) {
     RecomputeChoice longer = most_recompute(chain, first, last, basis_->most_recompute, segment);
-    if (memory(stage, first, last, longer) < memory(stage, first, last, leanest.choice)) {
-      leanest.choice = std::move(longer);
-    }
+    const Bytes needed = memory(stage, first, last, longer);
+    if (needed >= least_needed) continue;
+    least_needed = needed;
+    leanest.choice = std::move(longer);
   }
   return leanest;
 }

@@ -42,6 +42,8 @@ struct CostBasis {
 
   [[nodiscard]] const ChainCosts& chain() const { return costs; }
   [[nodiscard]] int device_count() const { return layout.device_count() * rank_count; }
+  /// Links and devices of stages that stand on these ranks.
+  [[nodiscard]] StagePlaces places(const std::vector<int>& rank_of_stage) const;
 };
 
 /// What a cut of a candidate comes to.

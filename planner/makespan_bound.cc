@@ -12,13 +12,6 @@ BoundKind bound_kind(const std::string& schedule) {
   return BoundKind::kAny;
 }
 
-StagePlaces StagePlaces::alike(std::vector<int> rank_of_stage) {
-  const std::size_t count = rank_of_stage.size();
-  return {.rank_of_stage = std::move(rank_of_stage),
-          .hop = std::vector<LinkScope>(count, LinkScope::kInside),
-          .slowdown = std::vector<double>(count, 1.0)};
-}
-
 MakespanBound::MakespanBound(const ChainCosts& costs, const BatchSplit& batch,
                              const StagePlaces& places, Seconds call_overhead, BoundKind kind)
     : costs_(costs),

@@ -17,9 +17,6 @@ struct StagePlaces {
   std::vector<int> rank_of_stage;
   std::vector<LinkScope> hop;    ///< [stage]: from the stage before it; of the first unused
   std::vector<double> slowdown;  ///< [stage]: of its device against the measured one
-
-  /// Stages on devices alike, in one node.
-  static StagePlaces alike(std::vector<int> rank_of_stage);
 };
 
 /// Which dependencies a bound may count on.

@@ -27,6 +27,7 @@ constexpr std::int64_t kSearchBudget = 20'000'000;
 /// Of layouts, where candidates are many and cuts only one thing among several: for each layer and
 /// rank.
 constexpr std::int64_t kLayoutBudget = 8'000;
+
 /// Searches the candidates' cuts, the most promising first, each only for what beats the best
 /// known.
 void search_cuts(std::vector<Priced>& priced, SearchCounts& counts, std::int64_t budget) {
@@ -62,11 +63,11 @@ std::int64_t budget_of(const Question& question, const Priced& best) {
 
 /// The lower bound that partition promises; at most `step`. Where a rank may have several stages
 /// the work of one alone says little.
-Seconds lower_bound(const Question& question, std::span<const Priced> priced, Seconds step) {
+Seconds lower_bound(const Question& question, const std::vector<Size>& sizes,
+                    std::span<const Priced> priced, Seconds step) {
   const bool several_stages = std::ranges::any_of(
       priced, [](const Priced& one) { return !one.candidate->one_stage_a_rank(); });
   Seconds least = step;
-  const std::vector<Size> sizes = sizes_of(question);
   const bool many = sizes.size() > kFewSizes;
   for (const Size& size : sizes) {
     if (size.bound >= least) break;
@@ -75,12 +76,7 @@ Seconds lower_bound(const Question& question, std::span<const Priced> priced, Se
     const ChainCosts& chain = basis->chain();
     std::vector<int> ranks(static_cast<std::size_t>(basis->rank_count));
     std::iota(ranks.begin(), ranks.end(), 0);
-    StagePlaces places = StagePlaces::alike(std::move(ranks));
-    places.slowdown = basis->slowdown;
-    for (int rank = 1; rank < basis->rank_count; ++rank) {
-      places.hop[static_cast<std::size_t>(rank)] = basis->geometry.hop(rank - 1, rank);
-    }
-    const MakespanBound makespan(chain, basis->batch, places, basis->call_overhead,
+    const MakespanBound makespan(chain, basis->batch, basis->places(ranks), basis->call_overhead,
                                  BoundKind::kAny);
     const StageBound bound = [&](int stage, int first, int last) {
       return (makespan.at(stage, first, last) +
@@ -111,16 +107,17 @@ int rival_devices(const Question& question, const Candidate& chosen) {
 }
 
 /// Every schedule asked for, with its best cut; the chosen one first.
-std::vector<Priced> find_plans(const Question& question, SearchCounts& counts) {
+std::vector<Priced> find_plans(const Question& question, const std::vector<Size>& sizes,
+                               SearchCounts& counts) {
   std::vector<Priced> priced;
   if (!question.schedules.empty()) {
-    priced = price_sizes(question, counts);
+    priced = price_sizes(question, sizes, counts);
     search_cuts(priced, counts, budget_of(question, priced.front()));
   }
   if (question.drafts.empty()) return priced;
   Question drafted = question;
   drafted.schedules = question.drafts;
-  std::vector<Priced> drafts = price_sizes(drafted, counts);
+  std::vector<Priced> drafts = price_sizes(drafted, sizes, counts);
   search_cuts(drafts, counts, budget_of(question, drafts.front()));
   for (Priced& made : synthesized(drafts)) priced.push_back(std::move(made));
   sort_best_first(priced);
@@ -146,7 +143,8 @@ std::variant<Planned, Infeasible> partition(const Profile& profile,
                                             const PartitionOptions& options) {
   const Question question = ask(profile, options);
   SearchCounts counts;
-  std::vector<Priced> priced = find_plans(question, counts);
+  const std::vector<Size> sizes = sizes_of(question);
+  std::vector<Priced> priced = find_plans(question, sizes, counts);
   if (!priced.front().fits) {
     const Question every = with_drafts(question);
     const NearestFit nearest = nearest_fit(every);
@@ -162,7 +160,7 @@ std::variant<Planned, Infeasible> partition(const Profile& profile,
   const Priced& best = priced.front();
   const Evaluation evaluation = best.candidate->evaluate(best.cut);
   Plan plan = make_plan(question, options, best, evaluation);
-  plan.lower_bound = lower_bound(question, priced, best.step);
+  plan.lower_bound = lower_bound(question, sizes, priced, best.step);
   counts.bound = std::max(counts.bound, plan.lower_bound);
   plan.runners_up = runners_up(priced);
   const std::vector<RivalPlan> rivals =

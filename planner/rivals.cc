@@ -19,7 +19,6 @@ constexpr int kPricedSizes = 4;
 struct Way {
   std::string name;
   bool pipeline = false;
-  int device_count = 1;
   PartitionOptions options;
   std::function<bool(const PipelineShape&)> keep;
 };
@@ -70,22 +69,22 @@ std::vector<Way> ways_of(const PartitionOptions& asked, int device_count) {
   };
   PartitionOptions one_pipeline = single;
   one_pipeline.data_parallel = 1;
-  return {{"one device", false, 1, alone, [](const PipelineShape&) { return true; }},
-          {"data parallel", false, device_count, sharded(copies, DataSharding::kNone),
+  const Way one_device{"one device", false, alone, [](const PipelineShape&) { return true; }};
+  if (device_count == 1) return {one_device};
+  return {one_device,
+          {"data parallel", false, sharded(copies, DataSharding::kNone), all_devices_copy},
+          {"data parallel, optimizer sharded", false, sharded(copies, DataSharding::kOptimizer),
            all_devices_copy},
-          {"data parallel, optimizer sharded", false, device_count,
-           sharded(copies, DataSharding::kOptimizer), all_devices_copy},
-          {"fully sharded data parallel", false, device_count,
-           sharded(copies, DataSharding::kParameters), all_devices_copy},
-          {"tensor parallel", false, device_count, flat, shares_layers},
-          {"tensor parallel, fully sharded", false, device_count,
-           sharded(flat, DataSharding::kParameters),
+          {"fully sharded data parallel", false, sharded(copies, DataSharding::kParameters),
+           all_devices_copy},
+          {"tensor parallel", false, flat, shares_layers},
+          {"tensor parallel, fully sharded", false, sharded(flat, DataSharding::kParameters),
            [](const PipelineShape& shape) {
              return shares_layers(shape) && shape.layout.data_parallel > 1;
            }},
-          {"pipeline", true, device_count, one_pipeline, single_pipeline},
-          {"pipeline and data parallel", true, device_count, single, pipelines},
-          {"pipeline and tensor parallel", true, device_count, free, mixed}};
+          {"pipeline", true, one_pipeline, single_pipeline},
+          {"pipeline and data parallel", true, single, pipelines},
+          {"pipeline and tensor parallel", true, free, mixed}};
 }
 
 /// The best of a way; empty where it has no layout.
@@ -96,14 +95,12 @@ std::optional<RivalPlan> best_of(const Question& asked, const Way& way) {
   } catch (const Error&) {
     return std::nullopt;  // no rows, or the batch cannot be dealt out
   }
-  question.sequence = asked.sequence;
-  if (question.sequence == asked.sequence) question.book = asked.book;
-  question.memory = asked.memory;
+  question.book = asked.book;  // the same profile and sequence: its costs are known
   std::erase_if(question.shapes, [&](const PipelineShape& shape) { return !way.keep(shape); });
   if (question.shapes.empty()) return std::nullopt;
   SearchCounts counts;
   try {
-    std::vector<Priced> priced = price_sizes(question, counts, kPricedSizes);
+    std::vector<Priced> priced = price_sizes(question, sizes_of(question), counts, kPricedSizes);
     const auto best =
         priced.front().fits ? priced.begin() : std::ranges::min_element(priced, {}, &Priced::peak);
     return RivalPlan{way.name, way.pipeline, *best};
@@ -118,8 +115,6 @@ std::vector<RivalPlan> find_rivals(const Question& question, const PartitionOpti
                                    int device_count) {
   std::vector<RivalPlan> rivals;
   for (const Way& way : ways_of(options, device_count)) {
-    if (way.device_count != device_count && device_count == 1) continue;
-    if (way.name != "one device" && device_count == 1) continue;
     if (auto best = best_of(question, way)) rivals.push_back(std::move(*best));
   }
   return rivals;

@@ -16,10 +16,11 @@ namespace ppplan::planner {
 namespace {
 
 /// Of more sizes so many are priced.
-constexpr int kHopelessSizes = 8;  ///< where even the estimate says that none fits
 constexpr int kPricedSizes = 32;
 /// And so many times as many until one fits.
 constexpr int kPatience = 4;
+/// Where even the estimate says that none fits.
+constexpr int kHopelessSizes = 8;
 /// Candidates whose bound is beyond this many times the best known step are not looked at: of few
 /// sizes the losers are of interest too.
 constexpr double kInterest = 1.5;
@@ -176,9 +177,8 @@ std::vector<Size> leanest_sizes(const Question& question, std::size_t most) {
   return leanest;
 }
 
-std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts,
-                                std::optional<int> most) {
-  const std::vector<Size> sizes = sizes_of(question);
+std::vector<Priced> price_sizes(const Question& question, const std::vector<Size>& sizes,
+                                SearchCounts& counts, std::optional<int> most) {
   Pricing pricing(question, counts);
   if (sizes.size() <= kFewSizes && !most) {
     for (const Size& size : sizes) {

@@ -57,8 +57,8 @@ std::vector<Size> leanest_sizes(const Question& question, std::size_t most);
 /// bound does not exclude them are priced; of more, those that StepEstimate puts first, and those
 /// left out count in `counts.left_out_bound`. `most`: so many are priced, however few there are.
 /// Throws Error(kBadInput) when no schedule serves any size.
-std::vector<Priced> price_sizes(const Question& question, SearchCounts& counts,
-                                std::optional<int> most = std::nullopt);
+std::vector<Priced> price_sizes(const Question& question, const std::vector<Size>& sizes,
+                                SearchCounts& counts, std::optional<int> most = std::nullopt);
 
 /// By fit, step, and the fullest rank's need.
 void sort_best_first(std::span<Priced> priced);

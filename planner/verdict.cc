@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,24 +44,19 @@ std::string costliest(const Candidate& candidate, const Cut& cut, const Evaluati
                      share);
 }
 
-/// The fastest way without a pipeline that fits; nullptr where none does.
+/// The fastest way without a pipeline that fits, else the one that needs least; nullptr where there
+/// is none.
 const RivalPlan* best_flat(const std::vector<RivalPlan>& rivals) {
+  const auto rank = [](const RivalPlan& rival) {
+    const Priced& priced = rival.priced;
+    return std::tuple(!priced.fits, priced.fits ? priced.step : Seconds(0),
+                      priced.fits ? Bytes{0} : priced.peak);
+  };
   const RivalPlan* best = nullptr;
   for (const RivalPlan& rival : rivals) {
-    if (rival.pipeline || !rival.priced.fits) continue;
-    if (best == nullptr || rival.priced.step < best->priced.step) best = &rival;
+    if (!rival.pipeline && (best == nullptr || rank(rival) < rank(*best))) best = &rival;
   }
   return best;
-}
-
-/// The way without a pipeline that comes nearest to fitting; nullptr where there is none.
-const RivalPlan* leanest_flat(const std::vector<RivalPlan>& rivals) {
-  const RivalPlan* leanest = nullptr;
-  for (const RivalPlan& rival : rivals) {
-    if (rival.pipeline) continue;
-    if (leanest == nullptr || rival.priced.peak < leanest->priced.peak) leanest = &rival;
-  }
-  return leanest;
 }
 
 std::string in_words(const RivalPlan& rival) {
@@ -138,15 +134,13 @@ Verdict judge_plan(const Question& question, const PartitionOptions& options, co
   const std::string cause = costliest(candidate, best.cut, evaluation);
   const RivalPlan* const flat = best_flat(rivals);
   if (flat == nullptr) {
-    const RivalPlan* const leanest = leanest_flat(rivals);
-    if (leanest == nullptr) {
-      return {true, 0.0,
-              "the profile cannot tell what the devices do without a pipeline; " + cause};
-    }
+    return {true, 0.0, "the profile cannot tell what the devices do without a pipeline; " + cause};
+  }
+  if (!flat->priced.fits) {
     return {true, 0.0,
             fmt::format("worth it: {} cannot hold this training ({} needed, {} allowed); {}",
-                        in_words(*leanest), human(leanest->priced.peak),
-                        human(leanest->priced.candidate->allowed().front()), cause)};
+                        in_words(*flat), human(flat->priced.peak),
+                        human(flat->priced.candidate->allowed().front()), cause)};
   }
   const double speedup = flat->priced.step / step;
   const std::string turn = turning_point(question, options, best, flat->priced);
